@@ -1,0 +1,50 @@
+# C++ tests: one GoogleTest binary <folder>_test per folder of src/.
+
+enable_testing()
+find_package(GTest REQUIRED)
+include(GoogleTest)
+
+# A stand-in for TensorFlow's C API behind the same function table, for the
+# layers that would otherwise need TensorFlow.
+file(GLOB fake_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/fake_runtime/*.cc")
+set(fake_tests ${fake_sources})
+list(FILTER fake_tests INCLUDE REGEX "_test\\.cc$")
+list(FILTER fake_sources EXCLUDE REGEX "_test\\.cc$")
+if(fake_sources)
+  add_library(flowscope_fake_runtime STATIC ${fake_sources})
+  target_link_libraries(flowscope_fake_runtime PUBLIC flowscope_tf)
+  target_include_directories(flowscope_fake_runtime PUBLIC "${PROJECT_SOURCE_DIR}/tests")
+endif()
+
+function(flowscope_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS")
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gmock GTest::gtest_main)
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  target_compile_definitions(${name} PRIVATE
+    FLOWSCOPE_TEST_DATA_DIR="${PROJECT_SOURCE_DIR}/tests")
+  gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST
+    PROPERTIES TIMEOUT 300)
+endfunction()
+
+set(needs_fake_runtime tf interp capture replay)
+get_property(layers GLOBAL PROPERTY FLOWSCOPE_LAYERS)
+foreach(folder IN LISTS layers)
+  get_property(tests GLOBAL PROPERTY FLOWSCOPE_TESTS_${folder})
+  if(NOT tests OR (FLOWSCOPE_TEST_FOLDERS AND NOT folder IN_LIST FLOWSCOPE_TEST_FOLDERS))
+    continue()
+  endif()
+  set(links flowscope_${folder})
+  if(folder IN_LIST needs_fake_runtime AND TARGET flowscope_fake_runtime)
+    list(PREPEND links flowscope_fake_runtime)
+  endif()
+  flowscope_test(${folder}_test SOURCES ${tests} LINKS ${links})
+endforeach()
+if(fake_tests)
+  flowscope_test(fake_runtime_test SOURCES ${fake_tests} LINKS flowscope_fake_runtime)
+endif()
+
+# Libraries laid out as an installed TensorFlow, which tf_test patches.
+if(TARGET tf_test AND EXISTS "${PROJECT_SOURCE_DIR}/tests/fake_tensorflow/CMakeLists.txt")
+  add_subdirectory("${PROJECT_SOURCE_DIR}/tests/fake_tensorflow" fake_tensorflow)
+endif()

@@ -1,0 +1,121 @@
+"""Wrapping of module calls, only while something records, and undone exactly.
+
+A class's ``__call__`` and ``call`` are replaced by a callable of the engine that opens and closes a
+module call when the calling thread records, and passes straight through otherwise. Patches are
+counted, so that recordings on several threads share them.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+from . import _core
+
+_IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: classes written in C
+
+_lock = threading.RLock()
+# (owner, attribute name) -> [how many recordings hold it, what it held before]
+_held: dict[tuple[Any, str], list[Any]] = {}
+
+
+class Patches:
+    """Patches of one recording. ``release`` undoes those that no other recording holds."""
+
+    def __init__(self) -> None:
+        self._mine: set[tuple[Any, str]] = set()
+
+    def hold(self, owner: Any, name: str, replacement: Any) -> None:
+        """Sets ``owner.name`` to ``replacement(original)`` unless a recording did so already."""
+        key = (owner, name)
+        with _lock:
+            if key in self._mine:
+                return
+            entry = _held.get(key)
+            if entry is None:
+                original = owner.__dict__[name]
+                setattr(owner, name, replacement(original))
+                entry = _held[key] = [0, original]
+            entry[0] += 1
+            self._mine.add(key)
+
+    def release(self) -> None:
+        with _lock:
+            for key in self._mine:
+                entry = _held[key]
+                entry[0] -= 1
+                if entry[0] == 0:
+                    owner, name = key
+                    setattr(owner, name, entry[1])
+                    del _held[key]
+            self._mine.clear()
+
+    def hold_class(self, cls: type, methods: Iterable[str]) -> None:
+        """Wraps the named methods in ``cls`` and its bases, where each defines them."""
+        for base in cls.__mro__:
+            if base.__flags__ & _IMMUTABLE:
+                continue
+            for name in methods:
+                if name in base.__dict__ and _wrappable(base.__dict__[name]):
+                    self.hold(base, name, _wrapper_of(name))
+
+
+def held_patches() -> int:
+    """How many attributes are replaced now; zero when nothing records."""
+    with _lock:
+        return len(_held)
+
+
+def _wrappable(attribute: Any) -> bool:
+    if isinstance(attribute, (staticmethod, classmethod, property)):
+        return False
+    return callable(attribute) or hasattr(attribute, "__get__")
+
+
+def _wrapper_of(name: str) -> Any:
+    is_body = name == "call"
+
+    def wrap(original: Any) -> Any:
+        position, default = _training_parameter(original) if is_body else (-1, None)
+        return _core.make_call_wrapper(original, is_body, position, default)
+
+    return wrap
+
+
+def _training_parameter(function: Any) -> tuple[int, Any]:
+    """Position after self and default of the ``training`` parameter; -1 where there is none."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return -1, None
+    for i, parameter in enumerate(parameters):
+        if parameter.name == "training":
+            default = parameter.default
+            return i - 1, None if default is inspect.Parameter.empty else default
+    return -1, None
+
+
+def hold_tracing_regions(patches: Patches) -> None:
+    """Eager ops that run while TensorFlow traces a function go into a region of their own."""
+    from tensorflow.python.framework import func_graph
+
+    patches.hold(func_graph, "func_graph_from_py_func", _traced_in_region)
+
+
+def _traced_in_region(original: Any) -> Any:
+    @functools.wraps(original)
+    def func_graph_from_py_func(name: str, *args: Any, **kwargs: Any) -> Any:
+        session = _core.current_session()
+        if session is None or not session.recording:
+            return original(name, *args, **kwargs)
+        region = session.open_region("tracing", str(name))
+        try:
+            return original(name, *args, **kwargs)
+        finally:
+            if session.recording:
+                session.close_region(region)
+
+    return func_graph_from_py_func

@@ -1,0 +1,265 @@
+"""One recording from start to end, as ``fs.trace`` and ``fs.capture`` use it."""
+
+from __future__ import annotations
+
+import os
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from . import _core, _runtime, _structure, addresses
+from ._patches import Patches, hold_tracing_regions
+from .errors import InvalidArgumentError, NonFiniteError
+
+_AUTO_BUDGET_SHARE = 0.4
+
+
+class Recording:
+    """Holds everything that is in place while one thread records; ``finish`` takes it down."""
+
+    def __init__(self, root: Any, options: dict[str, Any]) -> None:
+        self._root = root
+        self._patches = Patches()
+        self._found: addresses.Discovery | None = None
+        self._addresses: list[str] = []  # by module number
+        self._created: dict[str, int] = {}
+        self._given_in_call: dict[int, set[str]] = {}
+        self._refreshed_in = -1
+        self._callback: Any = None
+        callbacks = _runtime.recorder_kind() == "callbacks"
+        self.session = _runtime.new_session(options, self._new_module, callbacks)
+        self._callbacks = callbacks
+
+    def start(self) -> None:
+        """Raises RecordingStateError where this thread records already."""
+        self._found = addresses.discover(self._root) if self._root is not None else None
+        self.session.start()
+        try:
+            if self._found is not None:
+                self._declare(self._found)
+            self._patch(self._found)
+            if self._callbacks:
+                self._start_callbacks()
+        except BaseException:
+            self._take_down()
+            self.session.stop("the recording could not start")
+            raise
+
+    def finish(self, error: str = "") -> Any:
+        """The trace of what ran. Always takes everything down."""
+        self._take_down()
+        if not self._created and self.session.num_unnamed_variables > 0:
+            self._refresh()
+        trace = self.session.stop(error)
+        trace._set_config_source(_config_source(self._found))
+        return trace
+
+    def _take_down(self) -> None:
+        if self._callback is not None:
+            from tensorflow.python.framework import op_callbacks
+
+            op_callbacks.remove_op_callback(self._callback)
+            self._callback = None
+        self._patches.release()
+
+    def _declare(self, found: addresses.Discovery) -> None:
+        self._declare_modules(found.modules)
+        self._declare_variables(found.variables)
+        if found.truncated:
+            self.session.add_note("the root holds more objects than discovery looks at")
+
+    def _declare_modules(self, modules: list[addresses.FoundModule]) -> None:
+        for module in modules:
+            self._addresses.append(module.address)
+            self.session.declare_module(
+                module.obj,
+                [module.address, *module.aliases],
+                module.class_name,
+                module.name,
+                "",
+                module.parent,
+                module.num_params,
+                module.num_trainable,
+            )
+
+    def _declare_variables(self, variables: list[addresses.FoundVariable]) -> None:
+        for variable in variables:
+            handle = getattr(variable.resource, "handle", None)
+            if handle is not None:
+                self.session.declare_variable(
+                    handle,
+                    [variable.address, *variable.aliases],
+                    variable.name,
+                    variable.trainable,
+                    variable.module,
+                )
+
+    def _refresh(self) -> None:
+        """Declares what calls have built since the start: layers, and the variables in them."""
+        if self._found is None:
+            return
+        modules, variables = self._found.refresh(self._root)
+        self._declare_modules(modules)
+        self._declare_variables(variables)
+        self.session.update_params(
+            [(m.num_params, m.num_trainable) for m in self._found.modules]
+        )
+
+    def _patch(self, found: addresses.Discovery | None) -> None:
+        keras = _runtime.keras()
+        classes = {type(module.obj) for module in found.modules} if found is not None else set()
+        if keras is not None:
+            classes |= {keras.Layer, keras.Operation}
+        for cls in classes:
+            self._patches.hold_class(cls, _methods_of(cls))
+        hold_tracing_regions(self._patches)
+
+    def _new_module(self, module: Any, parent: int, call: int) -> int:
+        """A module that is first seen when it is called; the engine asks for its number.
+
+        Negative: no module of its own (the graph inside a sequential model).
+
+        One made in ``build`` stands in an attribute by now and is found there. One made in ``call``
+        is named after its parent; the same one made again in a later call is the same module.
+        """
+        if addresses.is_inner_graph(self._object(parent), module):
+            return -1
+        if call != self._refreshed_in and (known := self._find_again(module, call)) is not None:
+            return known
+        above = self._addresses[parent] if 0 <= parent < len(self._addresses) else "self"
+        taken = self._given_in_call.setdefault(call, set())
+        address = addresses.address_for_new(above, module, self._found_addresses | taken)
+        taken.add(address)
+        self._patches.hold_class(type(module), _methods_of(type(module)))
+        if address in self._created:
+            self.session.alias_module(module, self._created[address])
+            return self._created[address]
+        name = str(getattr(module, "name", "") or "")
+        names = [address, name] if name and name not in self._addresses else [address]
+        self._addresses.append(address)
+        self._created[address] = self.session.declare_module(
+            module, names, type(module).__name__, name, "", parent, 0, 0
+        )
+        return self._created[address]
+
+    def _object(self, number: int) -> Any:
+        found = self._found.modules if self._found is not None else []
+        return found[number].obj if 0 <= number < len(found) else None
+
+    @property
+    def _found_addresses(self) -> set[str]:
+        return {m.address for m in self._found.modules} if self._found is not None else set()
+
+    def _find_again(self, module: Any, call: int) -> int | None:
+        self._refreshed_in = call
+        if self._created:
+            return None  # module numbers must stay in step with discovery's
+        self._refresh()
+        for number, found in enumerate(self._found.modules if self._found else []):
+            if found.obj is module:
+                self._patches.hold_class(type(module), _methods_of(type(module)))
+                return number
+        return None
+
+    def _start_callbacks(self) -> None:
+        from tensorflow.python.framework import op_callbacks
+
+        session = self.session
+
+        def callback(
+            op_type: str, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
+        ) -> None:
+            if graph is None and session.recording:
+                session.record_callback(op_type, inputs, outputs)
+
+        self.session.add_note(
+            "recorded through op callbacks: variable reads of TensorFlow's fast path, attributes, "
+            "variable writes, handle copies and values read into Python are not seen"
+        )
+        op_callbacks.add_op_callback(callback)
+        self._callback = callback
+
+
+def _config_source(found: addresses.Discovery | None) -> Callable[[int], str]:
+    """Gives the JSON configuration of a module by number; empty where the module is gone."""
+    owners = [_weak(m.obj) for m in found.modules] if found is not None else []
+
+    def config(number: int) -> str:
+        owner = owners[number]() if number < len(owners) else None
+        return addresses.config_json(owner) if owner is not None else ""
+
+    return config
+
+
+def _weak(value: Any) -> Callable[[], Any]:
+    try:
+        return weakref.ref(value)
+    except TypeError:
+        return lambda: None
+
+
+def _methods_of(cls: type) -> tuple[str, ...]:
+    keras = _runtime.keras()
+    if keras is not None and issubclass(cls, keras.Operation):
+        return ("__call__", "call")
+    return ("__call__",)
+
+
+def declare_arguments(
+    session: _core.Session, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Any
+) -> None:
+    """Tells the recorder which tensors and arrays are the call's inputs, by parameter name."""
+    tf = _runtime.tensorflow()
+    for name, value in _structure.named_arguments(function, args, kwargs):
+        session.declare_inputs(value, name)
+        for path, array in _structure.arrays_in(value, name):
+            for tensor in _wrapped_forms(tf, array):
+                session.declare_array_input(tensor, path)
+
+
+def _wrapped_forms(tf: Any, array: Any) -> list[Any]:
+    """The tensors that an array argument can become: its own dtype, or Keras' float type."""
+    try:
+        forms = [tf.convert_to_tensor(array)]
+    except (TypeError, ValueError):
+        return []
+    keras = _runtime.keras()
+    floatx = keras.config.floatx() if keras is not None else "float32"
+    if array.dtype.kind in "fiub" and forms[0].dtype.name != floatx:
+        forms.append(tf.convert_to_tensor(array.astype(floatx)))
+    return forms
+
+
+def budget_bytes(save_budget: Any) -> int:
+    """``"auto"`` is 40 % of the memory that is free now; None is no bound; a number is bytes."""
+    if save_budget is None:
+        return -1
+    if save_budget == "auto":
+        return int(_AUTO_BUDGET_SHARE * available_memory())
+    if isinstance(save_budget, (int, float)) and save_budget >= 0:
+        return int(save_budget)
+    raise InvalidArgumentError(
+        f"save_budget={save_budget!r} cannot be used; expected 'auto', None, or bytes as a number"
+    )
+
+
+def available_memory() -> int:
+    """Bytes that can be used without swapping."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def warn(message: str) -> None:
+    warnings.warn(f"flowscope: {message}", RuntimeWarning, stacklevel=2)
+
+
+def nonfinite_error(trace: Any) -> NonFiniteError:
+    report = trace.first_nonfinite()
+    return NonFiniteError(str(report), report, trace)

@@ -1,0 +1,248 @@
+"""fs.trace and fs.capture."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+
+from . import _core, _recording, _roots, _runtime
+from ._recording import Recording
+from .errors import FlowScopeError, InvalidArgumentError, LookupFailedError
+
+_BUILT_LATER = {
+    "intervene": "changing values while recording",
+    "backward": "recording a backward pass",
+    "storage": "streaming to disk",
+    "structure_only": "structure without a run",
+    "validate": "validation by replay",
+}
+
+
+def trace(
+    model: Any,
+    input_args: Any = None,
+    input_kwargs: dict[str, Any] | None = None,
+    *,
+    save: Any = "all",
+    keep: str = "values",
+    functions: Any = "inside",
+    structure_only: bool = False,
+    intervene: Any = None,
+    halt: Any = None,
+    backward: Any = None,
+    storage: Any = None,
+    save_budget: Any = "auto",
+    code_context: bool = True,
+    random_seed: int | None = None,
+    random: str = "compiled",
+    raise_on_nan: bool = False,
+    validate: bool = False,
+    name: str | None = None,
+    backend: str = "tf",
+) -> _core.Trace:
+    """Record one real call of ``model``: every op with its value, its parents, layer and line.
+
+    The model runs once, as it would without recording.
+
+    Args:
+        model: a Keras model or layer, a ``tf.Module``, a ``tf.function``, or any callable.
+        input_args: a tuple is the positional arguments, anything else is the one argument. A
+            functional Keras model with several inputs takes a tuple of them as its inputs. NumPy
+            arrays are accepted. ``None``: inputs are made from the model's input spec, and a note
+            of the trace says so.
+        input_kwargs: keyword arguments of the call.
+        save: which ops keep a value: ``"all"``, ``"none"``, an address, label or glob, a selector
+            of ``fs.sites``, a list of those, or a predicate on the live op.
+        keep: ``"values"``, or ``"stats"`` for statistics in place of values.
+        save_budget: bytes of values after which statistics are kept, ``"auto"`` for 40 % of free
+            memory, ``None`` for no bound.
+        halt: a selector; the run ends after the first op that matches.
+        code_context: whether the user's line is found for every op.
+        random_seed: seeds Python, NumPy, TensorFlow and Keras before the run.
+        raise_on_nan: stop at the first op that makes a NaN or an infinity, with a report.
+        name: a name for the trace.
+
+    Returns:
+        The trace. ``trace.output`` is what the model returned.
+
+    Raises:
+        FlowScopeError: the arguments cannot be used, or recording is not possible here.
+        NonFiniteError: with ``raise_on_nan``.
+        Exception: what the model itself raises, unchanged, with ``exc.flowscope_trace``.
+
+    Example:
+        >>> trace = fs.trace(model, x)
+        >>> trace["relu_1"].out.shape
+        (1, 4)
+    """
+    given = {
+        "intervene": intervene,
+        "backward": backward,
+        "storage": storage,
+        "structure_only": structure_only,
+        "validate": validate,
+    }
+    _check_options(given, keep, functions, random, backend)
+    _runtime.tensorflow()
+    root = _roots.resolve(model)
+    args, kwargs, note = _roots.arguments(root, input_args, input_kwargs)
+    if random_seed is not None:
+        _roots.set_seeds(random_seed)
+    options = _options(root, save, keep, halt, save_budget, code_context, raise_on_nan, name)
+    recording = Recording(root.obj, options)
+    recording.start()
+    if note:
+        recording.session.add_note(note)
+    result = _run(recording, root, args, kwargs)
+    _check_selection(result, save)
+    return result
+
+
+def _options(
+    root: _roots.Root,
+    save: Any,
+    keep: str,
+    halt: Any,
+    save_budget: Any,
+    code_context: bool,
+    raise_on_nan: bool,
+    name: str | None,
+) -> dict[str, Any]:
+    keras = _runtime.keras()
+    return {
+        "name": name or root.name,
+        "root_kind": root.kind,
+        "root_class": root.class_name,
+        "keras_version": keras.__version__ if keras is not None else "",
+        "keep_values": keep == "values",
+        "code_context": code_context,
+        "raise_on_nan": raise_on_nan,
+        "save_budget": _recording.budget_bytes(save_budget),
+        "save": save,
+        "halt": halt,
+        "warn": _recording.warn,
+    }
+
+
+def _run(recording: Recording, root: _roots.Root, args: Any, kwargs: Any) -> _core.Trace:
+    session = recording.session
+    try:
+        _recording.declare_arguments(session, root.signature_of, args, kwargs)
+        output = root.obj(*args, **kwargs)
+        session.declare_outputs(output)
+    except BaseException as error:
+        halted, bad = session.halted, session.stopped_by_nonfinite
+        trace = recording.finish("" if halted else f"{type(error).__name__}: {error}")
+        if halted:
+            return trace
+        if bad:
+            raise _recording.nonfinite_error(trace) from None
+        _attach(error, trace)
+        raise
+    trace = recording.finish()
+    trace._set_output(output)
+    _core.raise_predicate_error()
+    return trace
+
+
+def _attach(error: BaseException, trace: _core.Trace) -> None:
+    try:
+        error.flowscope_trace = trace  # type: ignore[attr-defined]
+    except AttributeError:
+        error.add_note("flowscope: this exception cannot carry the trace of what ran")
+
+
+def _check_options(
+    given: dict[str, Any], keep: str, functions: Any, random: str, backend: str
+) -> None:
+    for option, what in _BUILT_LATER.items():
+        if given[option] not in (None, False):
+            raise InvalidArgumentError(
+                f"{option}= is not available in this version: {what} is not built yet"
+            )
+    choices = {
+        "keep": (keep, ("values", "stats")),
+        "random": (random, ("compiled", "interpret")),
+        "backend": (backend, ("tf", "tensorflow")),
+    }
+    for option, (value, valid) in choices.items():
+        if value not in valid:
+            raise InvalidArgumentError(
+                f"{option}={value!r} is not known; expected one of {', '.join(map(repr, valid))}"
+            )
+
+
+def _check_selection(trace: _core.Trace, save: Any) -> None:
+    """A selection that matched nothing is an error, not an empty trace."""
+    if save is None or save in ("all", "none") or (isinstance(save, (list, tuple)) and not save):
+        return
+    if trace.num_kept == 0:
+        trace.find_sites(save)  # raises with the near misses where nothing has that name
+        raise LookupFailedError(
+            f"save={save!r} matched no op while the model ran; the trace has "
+            f"{trace.num_ops} ops in {trace.num_modules} modules: see trace.summary()"
+        )
+
+
+class capture:
+    """Record what this thread runs in a block: a train step, ``predict``, ``generate``, anything.
+
+    ``model`` gives addresses to its layers and variables; without it modules are named as they are
+    met. ``trace`` holds the record after the block, also when the block raised.
+
+    Example:
+        >>> with fs.capture(model) as recording:
+        ...     y = model(x)
+        >>> recording.trace.root_kind
+        'block'
+    """
+
+    def __init__(
+        self,
+        model: Any = None,
+        *,
+        save: Any = "all",
+        keep: str = "values",
+        halt: Any = None,
+        save_budget: Any = "auto",
+        code_context: bool = True,
+        raise_on_nan: bool = False,
+        name: str | None = None,
+    ) -> None:
+        _check_options(dict.fromkeys(_BUILT_LATER), keep, "inside", "compiled", "tf")
+        _runtime.tensorflow()
+        root = _roots.block(model)
+        self._recording = Recording(
+            model,
+            _options(root, save, keep, halt, save_budget, code_context, raise_on_nan, name),
+        )
+        self._trace: _core.Trace | None = None
+
+    @property
+    def trace(self) -> _core.Trace:
+        """The record, once the block has ended."""
+        if self._trace is None:
+            raise FlowScopeError("the trace is there when the `with` block has ended")
+        return self._trace
+
+    def __enter__(self) -> capture:
+        self._recording.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        session = self._recording.session
+        halted, bad = session.halted, session.stopped_by_nonfinite
+        text = "" if error is None or halted else f"{type(error).__name__}: {error}"
+        self._trace = self._recording.finish(text)
+        if bad and error is not None:
+            raise _recording.nonfinite_error(self._trace) from None
+        if error is None:
+            _core.raise_predicate_error()
+        elif not halted:
+            _attach(error, self._trace)
+        return halted

@@ -1,0 +1,18 @@
+// One Register function per binding file; module.cc calls them in this order.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace flowscope::python {
+
+void RegisterValues(nanobind::module_& m);
+void RegisterSelectors(nanobind::module_& m);
+void RegisterRecords(nanobind::module_& m);
+void RegisterAccessors(nanobind::module_& m);
+void RegisterTables(nanobind::module_& m);
+void RegisterTrace(nanobind::module_& m);
+void RegisterCallWrapper(nanobind::module_& m);
+void RegisterSession(nanobind::module_& m);
+void RegisterProcess(nanobind::module_& m);
+
+}  // namespace flowscope::python

@@ -1,0 +1,42 @@
+// The user's line behind an op, by walking Python's frames with the public API.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "capture/call_site.h"
+
+namespace flowscope::python {
+
+// Keys are (code object, instruction) pairs; lines are worked out when the recording ends. Code
+// objects are kept alive by a reference each, so that a cached address stays true.
+class FrameSites : public capture::CallSiteProvider {
+ public:
+  // Frames of files under these folders are not the user's.
+  explicit FrameSites(std::vector<std::string> library_prefixes);
+  ~FrameSites() override;
+
+  LocationId Current() override;
+  capture::CallSite Resolve(LocationId key) override;
+
+ private:
+  struct Site {
+    PyCodeObject* code;
+    int instruction;
+  };
+  bool IsLibrary(PyCodeObject* code);
+
+  std::vector<std::string> library_prefixes_;
+  std::unordered_map<PyCodeObject*, bool> is_library_;
+  std::unordered_map<uint64_t, LocationId> keys_;
+  std::unordered_map<PyCodeObject*, uint32_t> code_numbers_;
+  std::vector<Site> sites_;
+};
+
+}  // namespace flowscope::python

@@ -1,0 +1,112 @@
+// Python functions as selectors.
+#include <deque>
+#include <memory>
+
+#include <nanobind/nanobind.h>
+
+#include "errors.h"
+#include "live_op.h"
+#include "selectors.h"
+
+namespace nb = nanobind;
+
+namespace flowscope::python {
+namespace {
+
+// A reference that may be dropped on any thread, with or without the GIL, also after the
+// interpreter is gone.
+class AnyThreadRef {
+ public:
+  explicit AnyThreadRef(nb::object object) : object_(std::move(object)) {}
+  AnyThreadRef(const AnyThreadRef&) = delete;
+  AnyThreadRef& operator=(const AnyThreadRef&) = delete;
+  ~AnyThreadRef() { Reset(); }
+
+  const nb::object& get() const { return object_; }
+
+  void Reset() {
+    if (!object_.is_valid()) return;
+    if (Py_IsInitialized() == 0) {
+      object_.release();  // there is nobody left to count it
+      return;
+    }
+    const nb::gil_scoped_acquire acquired;
+    object_.reset();
+  }
+
+  // Both need the GIL.
+  nb::object Take() { return std::move(object_); }
+  void Set(nb::object object) { object_ = std::move(object); }
+
+ private:
+  nb::object object_;
+};
+
+struct OwningSelector {
+  SelectorPtr selector;
+  std::deque<AnyThreadRef> functions;
+};
+
+// The first exception of a predicate on this thread that nobody has raised yet.
+thread_local AnyThreadRef t_error{nb::object()};
+
+void Raise(const nb::object& error) {
+  PyErr_SetObject(error.type().ptr(), error.ptr());
+  throw nb::python_error();
+}
+
+void KeepError(nb::object error) {
+  if (!t_error.get().is_valid()) t_error.Set(std::move(error));
+}
+
+nb::object NewRuntimeError(const char* text) {
+  return nb::borrow(PyExc_RuntimeError)(nb::str(text));
+}
+
+// Called from the recorder in whatever state the interpreter is in.
+bool Ask(PyObject* predicate, const OpFacts& facts) {
+  const nb::gil_scoped_acquire acquired;
+  const nb::error_scope pending;  // an exception in flight stays as it is
+  try {
+    return nb::cast<bool>(nb::bool_(nb::handle(predicate)(nb::cast(LiveOp(facts)))));
+  } catch (nb::python_error& error) {
+    KeepError(nb::borrow(error.value()));
+  } catch (const std::exception& error) {
+    KeepError(NewRuntimeError(error.what()));
+  }
+  return false;
+}
+
+}  // namespace
+
+SelectorObject SelectWherePython(nb::callable predicate, const std::string& name_hint) {
+  PyObject* borrowed = predicate.ptr();
+  SelectorPtr selector =
+      SelectWhere([borrowed](const OpFacts& facts) { return Ask(borrowed, facts); }, name_hint);
+  return {std::move(selector), {std::move(predicate)}};
+}
+
+SelectorPtr ToSelector(nb::handle value) {
+  SelectorObject object = ToSelectorObject(value);
+  if (object.functions.empty()) return object.selector;
+  const auto owner = std::make_shared<OwningSelector>();
+  owner->selector = std::move(object.selector);
+  for (nb::object& function : object.functions) owner->functions.emplace_back(std::move(function));
+  return {owner, owner->selector.get()};
+}
+
+void RaisePredicateError() {
+  const nb::object error = t_error.Take();
+  if (error.is_valid()) Raise(error);
+}
+
+std::vector<OpId> SelectOps(const Trace& trace, const SelectorPtr& selector) {
+  nb::object earlier = t_error.Take();
+  Result<std::vector<OpId>> found = Select(trace, selector);
+  const nb::object error = t_error.Take();
+  t_error.Set(std::move(earlier));
+  if (error.is_valid()) Raise(error);
+  return Unwrap(std::move(found));
+}
+
+}  // namespace flowscope::python

@@ -1,0 +1,149 @@
+#include "session.h"
+
+#include "errors.h"
+#include "frames.h"
+
+namespace nb = nanobind;
+
+namespace flowscope::python {
+namespace {
+
+thread_local Session* t_session = nullptr;
+
+constexpr size_t kMaxArgumentText = 400;
+
+// The arguments that are not tensors, as text: "training=True, axis=-1".
+std::string DescribeArguments(nb::handle kwargs) {
+  std::string text;
+  for (auto [key, value] : nb::borrow<nb::dict>(kwargs)) {
+    PyObject* p = value.ptr();
+    const bool plain = p == Py_None || PyBool_Check(p) || PyLong_Check(p) || PyFloat_Check(p) ||
+                       PyUnicode_Check(p);
+    if (!plain) continue;
+    if (!text.empty()) text += ", ";
+    text += nb::cast<std::string>(key) + "=" + nb::cast<std::string>(nb::repr(value));
+    if (text.size() > kMaxArgumentText) break;
+  }
+  return text;
+}
+
+NamedHandles CallTensors(nb::handle args, nb::handle kwargs, std::vector<nb::object>& keep_alive) {
+  NamedHandles found;
+  size_t index = 0;
+  for (nb::handle item : args) {
+    CollectTensors(item, "args[" + std::to_string(index++) + "]", found, keep_alive);
+  }
+  if (kwargs.ptr() != nullptr) {
+    for (auto [key, value] : nb::borrow<nb::dict>(kwargs)) {
+      CollectTensors(value, nb::cast<std::string>(key), found, keep_alive);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+Session* Session::Current() { return t_session; }
+
+Session::Session(capture::RecordOptions options, std::vector<std::string> library_prefixes,
+                 bool callbacks, nb::object new_module, nb::object executing_eagerly)
+    : options_(std::move(options)),
+      call_sites_(std::make_shared<FrameSites>(std::move(library_prefixes))),
+      callbacks_(callbacks),
+      new_module_(std::move(new_module)),
+      executing_eagerly_(std::move(executing_eagerly)) {}
+
+void Session::Start() {
+  recorder_ = Unwrap(capture::Recorder::Start(options_, call_sites_, callbacks_));
+  t_session = this;
+}
+
+std::shared_ptr<const Trace> Session::Stop(const std::string& error) {
+  if (recorder_ == nullptr) Check(FailedPrecondition("this recording was never started"));
+  std::shared_ptr<const Trace> trace = Unwrap(recorder_->Stop(error));
+  stopped_ = true;
+  t_session = nullptr;
+  recorder_.reset();
+  // The callbacks belong to the Python object that holds this session: the circle is opened here.
+  new_module_.reset();
+  executing_eagerly_.reset();
+  options_ = {};
+  ids_.clear();
+  modules_.clear();
+  frames_.clear();
+  return trace;
+}
+
+ModuleId Session::DeclareModule(nb::object module, const std::vector<std::string>& addresses,
+                                const std::string& class_name, const std::string& name,
+                                const std::string& config, ModuleId parent, int64_t num_params,
+                                int64_t num_trainable) {
+  const ModuleId id = recorder_->DeclareModule(addresses, class_name, name, config, parent,
+                                               num_params, num_trainable);
+  ids_.emplace(module.ptr(), id);
+  modules_.push_back(std::move(module));
+  return id;
+}
+
+void Session::AliasModule(nb::object module, ModuleId id) {
+  ids_.emplace(module.ptr(), id);
+  modules_.push_back(std::move(module));
+}
+
+bool Session::Eager() const { return nb::cast<bool>(executing_eagerly_()); }
+
+// A module that discovery did not meet, such as a layer made inside call: Python names it.
+ModuleId Session::IdOf(nb::handle module) {
+  const auto it = ids_.find(module.ptr());
+  if (it != ids_.end()) return it->second;
+  const ModuleCallId open = recorder_->current_module_call();
+  const int64_t parent = open == kNoId ? -1 : recorder_->module_of_call(open);
+  const auto id = nb::cast<int64_t>(
+      new_module_(module, parent, open == kNoId ? -1 : static_cast<int64_t>(open)));
+  return id < 0 ? kNoId : static_cast<ModuleId>(id);
+}
+
+bool Session::EnterCall(nb::handle module, const void* wrapper, nb::handle args,
+                        nb::handle kwargs, const char* method) {
+  if (!frames_.empty()) {
+    const Frame& top = frames_.back();
+    if (top.module == module.ptr() && top.body == nullptr && top.wrapper != wrapper) return false;
+  }
+  if (!Eager()) return false;
+  const ModuleId id = IdOf(module);
+  if (id == kNoId) return false;
+  const ModuleCallId call = recorder_->OpenModuleCall(id, method);
+  frames_.push_back({module.ptr(), wrapper, call, nullptr});
+  std::vector<nb::object> keep_alive;
+  recorder_->SetModuleCallInputs(call, CallTensors(args, kwargs, keep_alive));
+  if (kwargs.ptr() != nullptr) {
+    recorder_->SetModuleCallArguments(call, DescribeArguments(kwargs));
+  }
+  return true;
+}
+
+void Session::ExitCall(nb::handle result, bool failed) {
+  const Frame frame = frames_.back();
+  frames_.pop_back();
+  if (!failed) {
+    NamedHandles found;
+    std::vector<nb::object> keep_alive;
+    CollectTensors(result, "output", found, keep_alive);
+    recorder_->SetModuleCallOutputs(frame.call, found);
+  }
+  recorder_->CloseModuleCall(frame.call, failed);
+}
+
+bool Session::EnterBody(nb::handle module, const void* wrapper, nb::handle training) {
+  if (frames_.empty()) return false;
+  Frame& top = frames_.back();
+  if (top.module != module.ptr() || top.body == wrapper) return false;
+  if (top.body != nullptr) return true;  // a base class's call, as part of this one
+  top.body = wrapper;
+  if (training.ptr() != nullptr) {
+    recorder_->SetModuleCallTraining(top.call, nb::cast<std::string>(nb::repr(training)));
+  }
+  return true;
+}
+
+}  // namespace flowscope::python

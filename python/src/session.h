@@ -1,0 +1,72 @@
+// One recording as Python drives it: the recorder plus what only Python objects can tell.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "capture/recorder.h"
+#include "eager_tensor.h"
+
+namespace flowscope::python {
+
+class Session {
+ public:
+  Session(capture::RecordOptions options, std::vector<std::string> library_prefixes,
+          bool callbacks, nanobind::object new_module, nanobind::object executing_eagerly);
+
+  // The session of the calling thread, null where there is none.
+  static Session* Current();
+
+  capture::Recorder& recorder() { return *recorder_; }
+
+  void Start();
+  std::shared_ptr<const Trace> Stop(const std::string& error);
+
+  // Modules are told by object identity; the session keeps each alive.
+  ModuleId DeclareModule(nanobind::object module, const std::vector<std::string>& addresses,
+                         const std::string& class_name, const std::string& name,
+                         const std::string& config, ModuleId parent, int64_t num_params,
+                         int64_t num_trainable);
+  // Another object that stands for a module that is declared already.
+  void AliasModule(nanobind::object module, ModuleId id);
+
+  // A module call between its wrapper's entry and exit. `wrapper` tells a class's own __call__ from
+  // that of a base class that runs as part of it.
+  struct Frame {
+    PyObject* module;
+    const void* wrapper;
+    ModuleCallId call;
+    const void* body = nullptr;  // wrapper of the `call` method that was entered, null before
+  };
+  // False where this entry is part of the call on top, or nothing is to be recorded.
+  bool EnterCall(nanobind::handle module, const void* wrapper, nanobind::handle args,
+                 nanobind::handle kwargs, const char* method);
+  void ExitCall(nanobind::handle result, bool failed);
+  // The top call's body begins, with this value of its `training` argument (null: it has none).
+  // False where the top call is another module's, or this body already runs (recursion).
+  bool EnterBody(nanobind::handle module, const void* wrapper, nanobind::handle training);
+
+  bool recording() const { return recorder_ != nullptr && !stopped_; }
+
+ private:
+  ModuleId IdOf(nanobind::handle module);
+  bool Eager() const;
+
+  capture::RecordOptions options_;
+  std::shared_ptr<capture::CallSiteProvider> call_sites_;
+  bool callbacks_ = false;
+  nanobind::object new_module_;
+  nanobind::object executing_eagerly_;
+  std::shared_ptr<capture::Recorder> recorder_;
+  std::unordered_map<PyObject*, ModuleId> ids_;
+  std::vector<nanobind::object> modules_;
+  std::vector<Frame> frames_;
+  bool stopped_ = false;
+};
+
+}  // namespace flowscope::python

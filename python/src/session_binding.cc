@@ -1,0 +1,154 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.h"
+#include "errors.h"
+#include "selectors.h"
+#include "session.h"
+#include "trace_binding.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace flowscope::python {
+namespace {
+
+capture::RecordOptions OptionsFrom(const nb::dict& values) {
+  capture::RecordOptions options;
+  const auto text = [&](const char* key) { return nb::cast<std::string>(values[key]); };
+  options.name = text("name");
+  options.root_kind = text("root_kind");
+  options.root_class = text("root_class");
+  options.keras_version = text("keras_version");
+  options.keep_values = nb::cast<bool>(values["keep_values"]);
+  options.code_context = nb::cast<bool>(values["code_context"]);
+  options.raise_on_nan = nb::cast<bool>(values["raise_on_nan"]);
+  options.save_budget = nb::cast<int64_t>(values["save_budget"]);
+  const nb::object save = values["save"];
+  if (!(nb::isinstance<nb::str>(save) && text("save") == "all")) options.save = ToSelector(save);
+  const nb::object halt = values["halt"];
+  if (!halt.is_none()) options.halt = ToSelector(halt);
+  const nb::object warn = values["warn"];
+  options.warn = [warn](const std::string& message) {
+    const nb::gil_scoped_acquire gil;
+    try {
+      warn(message);
+    } catch (nb::python_error& error) {
+      error.discard_as_unraisable("flowscope warning");
+    }
+  };
+  return options;
+}
+
+NamedHandles Collect(nb::handle object, const std::string& path,
+                     std::vector<nb::object>& keep_alive) {
+  NamedHandles found;
+  CollectTensors(object, path, found, keep_alive);
+  return found;
+}
+
+void DeclareInputs(Session& session, nb::handle object, const std::string& path) {
+  std::vector<nb::object> keep_alive;
+  for (const auto& [name, handle] : Collect(object, path, keep_alive)) {
+    session.recorder().DeclareInput(handle, name);
+  }
+}
+
+void DeclareArrayInput(Session& session, nb::handle tensor, const std::string& path) {
+  if (TFE_TensorHandle* handle = HandleOf(tensor)) {
+    session.recorder().DeclareArrayInput(handle, path);
+  }
+}
+
+void DeclareOutputs(Session& session, nb::handle object) {
+  std::vector<nb::object> keep_alive;
+  session.recorder().DeclareOutputs(Collect(object, "output", keep_alive));
+}
+
+bool DeclareVariable(Session& session, nb::handle handle, std::vector<std::string> addresses,
+                     std::string name, bool trainable, int64_t module) {
+  TFE_TensorHandle* raw = HandleOf(handle);
+  if (raw == nullptr) return false;
+  capture::VariableTracker::Declared declared;
+  declared.addresses = std::move(addresses);
+  declared.name = std::move(name);
+  declared.trainable = trainable;
+  declared.module = module < 0 ? kNoId : static_cast<ModuleId>(module);
+  return session.recorder().DeclareVariable(raw, declared) != kNoId;
+}
+
+void RecordCallback(Session& session, const std::string& type, nb::handle inputs,
+                    nb::handle outputs) {
+  const auto handles = [](nb::handle sequence) {
+    std::vector<TFE_TensorHandle*> found;
+    for (nb::handle item : sequence) {
+      if (TFE_TensorHandle* handle = HandleOf(item)) found.push_back(handle);
+    }
+    return found;
+  };
+  session.recorder().RecordCallback(type, handles(inputs), handles(outputs));
+}
+
+}  // namespace
+
+void RegisterSession(nb::module_& m) {
+  nb::class_<Session>(m, "Session")
+      .def("__init__",
+           [](Session* self, const nb::dict& options, std::vector<std::string> prefixes,
+              bool callbacks, nb::object new_module, nb::object executing_eagerly) {
+             new (self) Session(OptionsFrom(options), std::move(prefixes), callbacks,
+                                std::move(new_module), std::move(executing_eagerly));
+           },
+           "options"_a, "library_prefixes"_a, "callbacks"_a, "new_module"_a.none(),
+           "executing_eagerly"_a)
+      .def("start", &Session::Start)
+      .def("stop",
+           [](Session& self, const std::string& error) { return TraceToPython(self.Stop(error)); })
+      .def("declare_module",
+           [](Session& self, nb::object module, const std::vector<std::string>& addresses,
+              const std::string& class_name, const std::string& name, const std::string& config,
+              int64_t parent, int64_t num_params, int64_t num_trainable) {
+             return self.DeclareModule(std::move(module), addresses, class_name, name, config,
+                                       parent < 0 ? kNoId : static_cast<ModuleId>(parent),
+                                       num_params, num_trainable);
+           })
+      .def("alias_module", &Session::AliasModule)
+      .def("update_params",
+           [](Session& self, const std::vector<std::pair<int64_t, int64_t>>& params) {
+             for (size_t i = 0; i < params.size(); ++i) {
+               self.recorder().UpdateParams(static_cast<ModuleId>(i), params[i].first,
+                                            params[i].second);
+             }
+           })
+      .def_prop_ro("num_unnamed_variables",
+                   [](Session& self) { return self.recorder().num_unnamed_variables(); })
+      .def("declare_variable", &DeclareVariable)
+      .def("declare_inputs", &DeclareInputs)
+      .def("declare_array_input", &DeclareArrayInput)
+      .def("declare_outputs", &DeclareOutputs)
+      .def("add_note", [](Session& self, const std::string& note) { self.recorder().AddNote(note); })
+      .def("open_region",
+           [](Session& self, const std::string& kind, const std::string& name) {
+             const RegionKind region = kind == "tracing"    ? RegionKind::kTracing
+                                       : kind == "backward" ? RegionKind::kBackward
+                                                            : RegionKind::kFunction;
+             return self.recorder().OpenRegion(region, name);
+           })
+      .def("close_region",
+           [](Session& self, RegionId region) { self.recorder().CloseRegion(region); })
+      .def("record_callback", &RecordCallback)
+      .def_prop_ro("recording", &Session::recording)
+      .def_prop_ro("stopped_by_nonfinite",
+                   [](Session& self) {
+                     return self.recording() && self.recorder().stopped_at() != kNoId &&
+                            !self.recorder().halted();
+                   })
+      .def_prop_ro("halted", [](Session& self) {
+        return self.recording() && self.recorder().halted();
+      });
+  m.def("current_session", [] { return Session::Current(); }, nb::rv_policy::reference);
+}
+
+}  // namespace flowscope::python

@@ -1,0 +1,76 @@
+"""Real architectures: the recorded call equals the plain one, and the record is whole."""
+
+from __future__ import annotations
+
+import checks
+import pytest
+
+pytest.importorskip("tensorflow")
+pytest.importorskip("keras")
+
+import model_zoo
+
+QUICK = ("MobileNetV2", "transformer", "LSTM", "branching", "tf.Module")
+LONG = ("NASNetMobile", "ConvNeXtTiny", "Xception", "DenseNet121")
+
+
+def _parameters() -> list:
+    marks = [
+        [pytest.mark.smoke] * (name in QUICK) + [pytest.mark.slow] * (name in LONG)
+        for name in model_zoo.NAMES
+    ]
+    return [
+        pytest.param(name, marks=mark) for name, mark in zip(model_zoo.NAMES, marks, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("name", _parameters())
+class TestEach:
+    def test_equals_the_plain_call(self, name: str) -> None:
+        assert model_zoo.facts_of(name).problems == []
+
+    def test_every_module_call_is_recorded(self, name: str) -> None:
+        assert model_zoo.facts_of(name).notes == []
+
+    def test_every_variable_is_where_its_address_leads(self, name: str) -> None:
+        assert model_zoo.facts_of(name).wrong_variables == []
+
+    def test_ops_outside_every_layer(self, name: str) -> None:
+        facts = model_zoo.facts_of(name)
+        if name in ("branching", "tf.Module"):
+            assert facts.at_root, "the model's own code runs ops"
+        else:
+            assert [op for op in facts.at_root if not op.startswith("Cast ")] == []
+            assert len(facts.at_root) <= 1, "one input, at most one cast of it"
+
+    def test_there_is_a_record_to_speak_of(self, name: str) -> None:
+        facts = model_zoo.facts_of(name)
+        assert facts.num_ops >= 10 and facts.num_ops == facts.recorded.total()
+        assert facts.kind == ("tf_module" if name == "tf.Module" else "keras")
+
+
+def test_training_mode_equals_the_plain_call() -> None:
+    def build() -> object:
+        return model_zoo.architecture("MobileNetV2", 32)
+
+    import tensorflow as tf
+
+    x = tf.reshape(tf.range(2 * 32 * 32 * 3, dtype=tf.float32), (2, 32, 32, 3)) / 6000.0
+    trace = checks.recorded_equals_plain(build, (x,), {"training": True})
+    norms = [m for m in trace.modules if m.class_name == "BatchNormalization"]
+    assert len(norms) > 40 and all(m.calls[0].training is True for m in norms)
+    for norm in norms:
+        moving = [v for v in norm.own_variables if v.name.startswith("moving_")]
+        assert [len(v.writes) for v in moving] == [1, 1]
+    written = {v.address for v in trace.variables if v.writes}
+    assert len(written) == 2 * len(norms) + sum("seed" in address for address in written)
+
+
+def test_ten_times_the_same_ops() -> None:
+    model, argument = model_zoo.build("transformer")
+    first = model_zoo.fs.trace(model, argument)
+    labels = [op.label for op in first]
+    for _ in range(9):
+        again = model_zoo.fs.trace(model, argument)
+        assert [op.label for op in again] == labels
+        checks.assert_same_bits(first.output, again.output)

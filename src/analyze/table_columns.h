@@ -1,0 +1,53 @@
+// Makes columns of a Table row by row.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "analyze/table.h"
+
+namespace flowscope {
+
+// `Rows` is one of Column's vectors; `cell(i)` gives row i, or nullopt for a null.
+template <typename Rows, typename Cell>
+Column MakeColumn(std::string name, size_t num_rows, Cell cell) {
+  Rows rows(num_rows);
+  std::vector<uint8_t> valid(num_rows, 1);
+  bool any_null = false;
+  for (size_t i = 0; i < num_rows; ++i) {
+    std::optional<typename Rows::value_type> value = cell(static_cast<uint32_t>(i));
+    if (value) {
+      rows[i] = std::move(*value);
+    } else {
+      valid[i] = 0;
+      any_null = true;
+    }
+  }
+  if (!any_null) valid.clear();
+  return {std::move(name), std::move(rows), std::move(valid)};
+}
+
+template <typename Cell>
+Column StringColumn(std::string name, size_t num_rows, Cell cell) {
+  return MakeColumn<Column::Strings>(std::move(name), num_rows, std::move(cell));
+}
+
+template <typename Cell>
+Column IntColumn(std::string name, size_t num_rows, Cell cell) {
+  return MakeColumn<Column::Ints>(std::move(name), num_rows, std::move(cell));
+}
+
+template <typename Cell>
+Column DoubleColumn(std::string name, size_t num_rows, Cell cell) {
+  return MakeColumn<Column::Doubles>(std::move(name), num_rows, std::move(cell));
+}
+
+template <typename Cell>
+Column BoolColumn(std::string name, size_t num_rows, Cell cell) {
+  return MakeColumn<Column::Bools>(std::move(name), num_rows, std::move(cell));
+}
+
+}  // namespace flowscope

@@ -1,0 +1,58 @@
+// Which tensor of the recording a handle is.
+//
+// A handle that the recording holds keeps its address for as long as the recording lives, so the
+// pointer is its identity. A handle that is not held can be freed and its address used again after
+// one or two ops: for those, references are counted as they come and go, and the entry is erased
+// before the last one is dropped. Deletions arrive from any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+#include "trace/records.h"
+
+struct TFE_TensorHandle;
+
+namespace flowscope::capture {
+
+struct KnownHandle {
+  TensorId tensor = kNoId;
+  EdgeClass edge_class = EdgeClass::kUnexplained;
+};
+
+class HandleMap {
+ public:
+  void InsertHeld(const TFE_TensorHandle* handle, KnownHandle known);
+  // One reference of ours is not taken; TensorFlow's caller has one.
+  void InsertUnheld(const TFE_TensorHandle* handle, KnownHandle known);
+  std::optional<KnownHandle> Find(const TFE_TensorHandle* handle) const;
+
+  // `copy` was made from `original`: another reference to the same pointer, or a second handle of
+  // the same value.
+  void OnCopy(const TFE_TensorHandle* original, const TFE_TensorHandle* copy);
+  // The caller is about to drop one reference.
+  void OnDelete(const TFE_TensorHandle* handle);
+
+  // Maps that hold at least one unheld entry now, in the whole process: the delete hook does
+  // nothing while it is zero.
+  static int NumWatching();
+
+  HandleMap() = default;
+  ~HandleMap();
+  HandleMap(const HandleMap&) = delete;
+  HandleMap& operator=(const HandleMap&) = delete;
+
+ private:
+  struct Entry {
+    KnownHandle known;
+    int64_t references = 0;  // 0: held
+  };
+  mutable std::mutex mutex_;
+  std::unordered_map<const TFE_TensorHandle*, Entry> entries_;
+  int64_t num_unheld_ = 0;
+};
+
+}  // namespace flowscope::capture

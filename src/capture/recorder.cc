@@ -1,0 +1,158 @@
+#include "capture/recorder.h"
+
+#include <algorithm>
+#include <ctime>
+#include <mutex>
+
+#include "capture/hook_targets.h"
+
+namespace flowscope::capture {
+namespace {
+
+thread_local Recorder* t_current = nullptr;
+
+// Living recorders, for deletions that come from other threads.
+std::mutex g_living_mutex;
+std::vector<Recorder*>& Living() {
+  static auto* living = new std::vector<Recorder*>();  // outlives every thread
+  return *living;
+}
+
+std::string UtcNow() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  const size_t length = std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return {text, length};
+}
+
+}  // namespace
+
+Recorder* Recorder::Current() { return t_current; }
+
+int Recorder::NumLiving() {
+  const std::lock_guard lock(g_living_mutex);
+  return static_cast<int>(Living().size());
+}
+
+void Recorder::OnDelete(const TFE_TensorHandle* handle) {
+  const std::lock_guard lock(g_living_mutex);
+  for (Recorder* recorder : Living()) recorder->handles_.OnDelete(handle);
+}
+
+Recorder::Recorder(RecordOptions options, std::shared_ptr<CallSiteProvider> call_sites)
+    : options_(std::move(options)),
+      call_sites_(std::move(call_sites)),
+      start_(std::chrono::steady_clock::now()),
+      payloads_(std::make_shared<LivePayloads>()),
+      variables_(builder_, *payloads_) {
+  TraceInfo& info = builder_.tables().info;
+  info.name = options_.name;
+  info.root_kind = options_.root_kind;
+  info.root_class = options_.root_class;
+  info.keras_version = options_.keras_version;
+  info.started_at = UtcNow();
+  info.tensorflow_version = tf::Api().TF_Version();
+}
+
+Result<std::shared_ptr<Recorder>> Recorder::Start(RecordOptions options,
+                                                  std::shared_ptr<CallSiteProvider> call_sites,
+                                                  bool callbacks) {
+  if (!tf::ApiLoaded()) return Unavailable("TensorFlow's C API is not loaded in this process");
+  if (t_current != nullptr) {
+    return FailedPrecondition(
+        "this thread is being recorded already; end that recording first (recordings on one "
+        "thread do not nest, two threads can record at once)");
+  }
+  for (const SelectorPtr& selector : {options.save, options.halt}) {
+    if (selector != nullptr && !selector->AnswersLive()) {
+      return InvalidArgument("selector " + selector->ToString() +
+                             " can only be asked of a finished trace; record with save=\"all\" and "
+                             "use trace.find_sites");
+    }
+  }
+  std::shared_ptr<Recorder> recorder(new Recorder(std::move(options), std::move(call_sites)));
+  recorder->builder_.tables().info.recorder = callbacks ? "callbacks" : "hook";
+  recorder->callbacks_ = callbacks;
+  if (!callbacks) {
+    Result<tf::HookLease> lease = tf::AcquireHook(RecorderTargets());
+    if (!lease.ok()) return lease.status();
+    recorder->hook_ = std::move(lease).value();
+  }
+  {
+    const std::lock_guard lock(g_living_mutex);
+    Living().push_back(recorder.get());
+  }
+  t_current = recorder.get();
+  return recorder;
+}
+
+Recorder::~Recorder() {
+  if (t_current == this) t_current = nullptr;
+  const std::lock_guard lock(g_living_mutex);
+  std::erase(Living(), this);
+}
+
+int64_t Recorder::Now() const {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() -
+                                                              start_)
+      .count();
+}
+
+Result<std::shared_ptr<const Trace>> Recorder::Stop(const std::string& error) {
+  if (stopped_) return FailedPrecondition("this recording has ended already");
+  if (t_current != this) {
+    return FailedPrecondition("a recording must be ended on the thread that started it");
+  }
+  stopped_ = true;
+  t_current = nullptr;
+  hook_ = tf::HookLease();
+  TraceInfo& info = builder_.tables().info;
+  info.duration_ns = Now();
+  info.error = error;
+  info.halted = halted_;
+  info.num_executed = run_counter_;
+  ResolveLateShapes();
+  FillLocations();
+  return std::move(builder_).Finish(payloads_);
+}
+
+void Recorder::FillLocations() {
+  if (call_sites_ == nullptr) return;
+  TraceTables& tables = builder_.tables();
+  std::unordered_map<LocationId, LocationId> rows;
+  for (OpRecord& op : tables.ops) {
+    if (op.location == kNoId) continue;
+    const auto [it, inserted] =
+        rows.try_emplace(op.location, static_cast<LocationId>(tables.locations.size()));
+    if (inserted) {
+      const CallSite site = call_sites_->Resolve(op.location);
+      tables.locations.push_back({builder_.Intern(site.file), builder_.Intern(site.function),
+                                  builder_.Intern(site.text), site.line});
+    }
+    op.location = it->second;
+  }
+}
+
+// Under asynchronous execution a shape may be known only when the op has finished.
+void Recorder::ResolveLateShapes() {
+  if (!builder_.tables().info.asynchronous) return;
+  std::vector<TensorRecord>& tensors = builder_.tables().tensors;
+  for (TensorId id = 0; id < tensors.size(); ++id) {
+    TFE_TensorHandle* handle = payloads_->Handle(id);
+    if (handle == nullptr || tensors[id].shape_known) continue;
+    const Result<Dims> dims = tf::HandleDims(handle);
+    if (!dims.ok()) continue;
+    tensors[id].dims = builder_.InternDims(*dims);
+    tensors[id].shape_known = true;
+    tensors[id].nbytes = NumElements(*dims) * static_cast<int64_t>(DTypeSize(tensors[id].dtype));
+  }
+}
+
+void Recorder::AddNote(const std::string& note) {
+  std::vector<std::string>& notes = builder_.tables().info.notes;
+  if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+}
+
+}  // namespace flowscope::capture

@@ -1,0 +1,179 @@
+// Records what one thread runs.
+//
+// A recorder is started and stopped on the same thread and sees every eager op of that thread in
+// between. The execute hook is held for as long as it lives. Whatever happens inside, the op runs
+// as it would have without us: same kernel, same inputs, same outputs, same error.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "capture/call_site.h"
+#include "capture/handle_map.h"
+#include "capture/live_payloads.h"
+#include "capture/op_kinds.h"
+#include "capture/options.h"
+#include "capture/variables.h"
+#include "tf/hook.h"
+#include "trace/builder.h"
+
+namespace flowscope::capture {
+
+class Recorder {
+ public:
+  // FailedPrecondition where this thread records already; Unavailable where the hook cannot be set.
+  // With `callbacks` the hook is left alone and ops arrive through RecordCallback.
+  static Result<std::shared_ptr<Recorder>> Start(RecordOptions options,
+                                                 std::shared_ptr<CallSiteProvider> call_sites,
+                                                 bool callbacks = false);
+  // The recorder of the calling thread, null where there is none.
+  static Recorder* Current();
+  // A handle is about to lose a reference, on any thread: every living recorder is told.
+  static void OnDelete(const TFE_TensorHandle* handle);
+  static int NumLiving();
+
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  // Stops recording and gives what was recorded. Only once, on the thread that started.
+  Result<std::shared_ptr<const Trace>> Stop(const std::string& error);
+
+  // Before the run: what the caller knows and the hook cannot see.
+  void DeclareInput(TFE_TensorHandle* handle, const std::string& path);
+  // An argument that is no tensor yet: `handle` holds its content; when the run wraps an array of
+  // that content, it is this input.
+  void DeclareArrayInput(TFE_TensorHandle* handle, const std::string& path);
+  ModuleId DeclareModule(const std::vector<std::string>& addresses, const std::string& class_name,
+                         const std::string& name, const std::string& config, ModuleId parent,
+                         int64_t num_params, int64_t num_trainable);
+  void UpdateParams(ModuleId module, int64_t num_params, int64_t num_trainable);
+  VariableId DeclareVariable(TFE_TensorHandle* handle, const VariableTracker::Declared& declared);
+  // Variables that ops used and nobody has declared.
+  int num_unnamed_variables() const { return variables_.num_unnamed(); }
+  void AddNote(const std::string& note);
+
+  // During the run, called by the wrappers around module calls and traced functions.
+  ModuleCallId OpenModuleCall(ModuleId module, const std::string& method);
+  void SetModuleCallInputs(ModuleCallId call,
+                           const std::vector<std::pair<std::string, TFE_TensorHandle*>>& inputs);
+  void SetModuleCallOutputs(ModuleCallId call,
+                            const std::vector<std::pair<std::string, TFE_TensorHandle*>>& outputs);
+  void SetModuleCallArguments(ModuleCallId call, const std::string& kwargs);
+  void SetModuleCallTraining(ModuleCallId call, const std::string& training);
+  void CloseModuleCall(ModuleCallId call, bool failed);
+  RegionId OpenRegion(RegionKind kind, const std::string& name);
+  void CloseRegion(RegionId region);
+  ModuleId module_of_call(ModuleCallId call) const;
+  ModuleCallId current_module_call() const { return builder_.current_module_call(); }
+  const TraceBuilder& builder() const { return builder_; }
+
+  // After the run: the tensors that the call returned.
+  void DeclareOutputs(const std::vector<std::pair<std::string, TFE_TensorHandle*>>& outputs);
+
+  // The stop that raise_on_nan or halt asked for; kNoId where none did.
+  OpId stopped_at() const { return stopped_at_; }
+  bool halted() const { return halted_; }
+
+  // Hook side.
+  void Execute(TFE_Op* op, TFE_TensorHandle** outputs, int* num_outputs, TF_Status* status);
+  void OnCopy(TFE_TensorHandle* original, TFE_TensorHandle* copy);
+  void OnValueRead(TFE_TensorHandle* handle);
+
+  // One op as op callbacks report it, after it ran.
+  void RecordCallback(const std::string& type, const std::vector<TFE_TensorHandle*>& inputs,
+                      const std::vector<TFE_TensorHandle*>& outputs);
+
+ private:
+  struct Wrapped {
+    TensorId tensor = kNoId;      // once an op used it
+    tf::HandlePtr handle;
+    int rank = 0;
+  };
+  struct Pending {
+    OpId id = kNoId;
+    OpTraits traits;
+    const tf::OpDef* def = nullptr;
+    std::vector<VariableTracker::Watch> watches;
+  };
+  struct ArrayInput {
+    Dims dims;
+    std::string hash;
+    KnownHandle known;
+  };
+
+  Recorder(RecordOptions options, std::shared_ptr<CallSiteProvider> call_sites);
+
+  int64_t Now() const;
+  struct TypeInfo {
+    OpTraits traits;
+    const tf::OpDef* def = nullptr;
+  };
+  const TypeInfo& InfoOf(std::string_view type, TFE_Context* context);
+  void Begin(std::string_view type, LocationId location, const std::vector<EdgeRecord>& edges,
+             Pending& pending);
+  LocationId Locate();
+  void ReadAttrs(TFE_Op* op, OpId id);
+  void ResolveInputs(const std::vector<TFE_TensorHandle*>& inputs, Pending& pending,
+                     std::vector<EdgeRecord>& edges);
+  EdgeRecord ResolveInput(TFE_TensorHandle* handle, const Pending& pending, int index, int count,
+                          bool literal_producer);
+  EdgeRecord ResolveWrapped(TFE_TensorHandle* handle, Wrapped& wrapped, const Pending& pending,
+                            int index, int count, bool literal_producer);
+  EdgeRecord AddUnknown(TFE_TensorHandle* handle);
+  EdgeRecord ResolveResource(TFE_TensorHandle* handle, Pending& pending);
+  EdgeRecord AddSourceEdge(TFE_TensorHandle* handle, OpKind kind, EdgeClass edge_class,
+                           std::string_view name);
+  std::optional<KnownHandle> FindByBuffer(TFE_TensorHandle* handle);
+  std::optional<KnownHandle> FindArrayInput(TFE_TensorHandle* handle) const;
+  bool IsLiteralProducer(const std::vector<TFE_TensorHandle*>& inputs,
+                         const Pending& pending) const;
+  bool IsWrappedArgument(TFE_TensorHandle* handle, const Pending& pending, int index,
+                         int count) const;
+  void NoteOrigins(OpId source, TFE_TensorHandle* handle);
+  void WrapConstant(TFE_TensorHandle* input, TFE_TensorHandle* output);
+
+  void Finish(TFE_Op* op, Pending& pending, std::span<TFE_TensorHandle*> outputs);
+  TensorRecord DescribeTensor(TFE_TensorHandle* handle);
+  void AddOutput(TFE_TensorHandle* handle, OpId id, int index, bool keep);
+  bool Keeps(OpId id) const;
+  void KeepLate(const std::vector<std::pair<std::string, TFE_TensorHandle*>>& outputs,
+                ModuleCallId call);
+  void RecordVariableUse(TFE_Op* op, const Pending& pending,
+                         std::span<TFE_TensorHandle*> outputs);
+  bool OverBudget(int64_t nbytes);
+  void StopAfter(OpId id, TFE_TensorHandle** outputs, int* num_outputs, TF_Status* status);
+  bool HasNonFinite(OpId id) const;
+  void FillLocations();
+  void ResolveLateShapes();
+  std::vector<NamedTensor> ToNamed(
+      const std::vector<std::pair<std::string, TFE_TensorHandle*>>& tensors);
+
+  RecordOptions options_;
+  std::shared_ptr<CallSiteProvider> call_sites_;
+  tf::HookLease hook_;
+  std::chrono::steady_clock::time_point start_;
+  TraceBuilder builder_;
+  std::shared_ptr<LivePayloads> payloads_;
+  VariableTracker variables_;
+  HandleMap handles_;
+  std::unordered_map<const TFE_TensorHandle*, Wrapped> wrapped_;
+  std::unordered_map<std::string, TypeInfo> types_;
+  std::vector<ArrayInput> array_inputs_;
+  std::vector<std::pair<TFE_TensorHandle*, TensorId>> values_read_;  // held by payloads
+  std::unordered_map<const void*, TensorId> buffers_;  // of held tensors, filled when asked
+  TensorId buffers_done_ = 0;
+  uint32_t run_counter_ = 0;
+  int64_t kept_bytes_ = 0;
+  OpId stopped_at_ = kNoId;
+  bool halted_ = false;
+  bool callbacks_ = false;
+  bool stopped_ = false;
+};
+
+}  // namespace flowscope::capture

@@ -1,0 +1,227 @@
+// Where each input of an op comes from.
+#include "capture/recorder.h"
+
+namespace flowscope::capture {
+namespace {
+
+bool IsResource(TFE_TensorHandle* handle) {
+  return tf::Api().TFE_TensorHandleDataType(handle) == static_cast<int>(DType::kResource);
+}
+
+int RankOf(TFE_TensorHandle* handle) {
+  const tf::StatusPtr status = tf::NewStatus();
+  const int rank = tf::Api().TFE_TensorHandleNumDims(handle, status.get());
+  return tf::Api().TF_GetCode(status.get()) == 0 ? rank : -1;
+}
+
+std::string HashOf(TFE_TensorHandle* handle) {
+  const Result<Payload> payload = tf::ReadHandle(handle);
+  return payload.ok() ? ContentHash(*payload) : std::string();
+}
+
+}  // namespace
+
+void Recorder::DeclareInput(TFE_TensorHandle* handle, const std::string& path) {
+  if (handles_.Find(handle)) return;
+  AddSourceEdge(handle, OpKind::kInput, EdgeClass::kInput, path);
+}
+
+void Recorder::DeclareArrayInput(TFE_TensorHandle* handle, const std::string& path) {
+  const EdgeRecord edge = AddSourceEdge(handle, OpKind::kInput, EdgeClass::kInput, path);
+  const Result<Dims> dims = tf::HandleDims(handle);
+  if (!dims.ok()) return;
+  array_inputs_.push_back({*dims, HashOf(handle), {edge.tensor, EdgeClass::kInput}});
+}
+
+// TensorFlow wraps a Python number or array for a call: not an op of the model.
+void Recorder::WrapConstant(TFE_TensorHandle* input, TFE_TensorHandle* output) {
+  if (const auto known = handles_.Find(input)) {
+    payloads_->Pin(tf::ShareHandle(output));
+    handles_.InsertHeld(output, *known);
+    return;
+  }
+  Wrapped wrapped;
+  wrapped.handle = tf::ShareHandle(output);
+  wrapped.rank = RankOf(output);
+  wrapped_.insert_or_assign(output, std::move(wrapped));
+}
+
+void Recorder::ResolveInputs(const std::vector<TFE_TensorHandle*>& inputs, Pending& pending,
+                             std::vector<EdgeRecord>& edges) {
+  const bool literal_producer = IsLiteralProducer(inputs, pending);
+  if (literal_producer) pending.traits.kind = OpKind::kLiteralProducer;
+  edges.reserve(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    EdgeRecord edge = IsResource(inputs[i])
+                          ? ResolveResource(inputs[i], pending)
+                          : ResolveInput(inputs[i], pending, static_cast<int>(i),
+                                         static_cast<int>(inputs.size()), literal_producer);
+    edge.handle = reinterpret_cast<uint64_t>(inputs[i]);
+    edges.push_back(edge);
+  }
+}
+
+EdgeRecord Recorder::ResolveInput(TFE_TensorHandle* handle, const Pending& pending, int index,
+                                  int count, bool literal_producer) {
+  if (const auto known = handles_.Find(handle)) return {known->tensor, known->edge_class, 0};
+  const auto wrapped = wrapped_.find(handle);
+  if (wrapped != wrapped_.end()) {
+    return ResolveWrapped(handle, wrapped->second, pending, index, count, literal_producer);
+  }
+  return AddUnknown(handle);
+}
+
+EdgeRecord Recorder::ResolveWrapped(TFE_TensorHandle* handle, Wrapped& wrapped,
+                                    const Pending& pending, int index, int count,
+                                    bool literal_producer) {
+  if (wrapped.rank != 0) {
+    if (const auto input = FindArrayInput(handle)) {
+      payloads_->Pin(tf::ShareHandle(handle));
+      handles_.InsertHeld(handle, *input);
+      return {input->tensor, input->edge_class, 0};
+    }
+  }
+  if (wrapped.rank == 0 || literal_producer) {
+    TensorRecord record = DescribeTensor(handle);
+    record.state = PayloadState::kKept;
+    const TensorId tensor = builder_.AddTensor(record);
+    payloads_->Keep(tensor, tf::ShareHandle(handle));
+    handles_.InsertHeld(handle, {tensor, EdgeClass::kLiteral});
+    return {tensor, EdgeClass::kLiteral, 0};
+  }
+  if (values_read_.empty() || IsArgumentInput(pending.def, index, count)) {
+    return AddSourceEdge(handle, OpKind::kConstant, EdgeClass::kConstant, "");
+  }
+  const EdgeRecord edge = AddSourceEdge(handle, OpKind::kFromPython, EdgeClass::kFromPython, "");
+  NoteOrigins(builder_.tables().tensors[edge.tensor].producer, handle);
+  return edge;
+}
+
+// Nobody made this handle while we looked: it existed before, or it shares a buffer with a recorded
+// tensor (DLPack).
+EdgeRecord Recorder::AddUnknown(TFE_TensorHandle* handle) {
+  if (RankOf(handle) == 0) {
+    TensorRecord record = DescribeTensor(handle);
+    record.state = PayloadState::kKept;
+    const TensorId tensor = builder_.AddTensor(record);
+    payloads_->Keep(tensor, tf::ShareHandle(handle));
+    handles_.InsertHeld(handle, {tensor, EdgeClass::kLiteral});
+    return {tensor, EdgeClass::kLiteral, 0};
+  }
+  if (const auto alias = FindByBuffer(handle)) {
+    payloads_->Pin(tf::ShareHandle(handle));
+    handles_.InsertHeld(handle, *alias);
+    return {alias->tensor, alias->edge_class, 0};
+  }
+  return AddSourceEdge(handle, OpKind::kConstant, EdgeClass::kConstant, "");
+}
+
+EdgeRecord Recorder::ResolveResource(TFE_TensorHandle* handle, Pending& pending) {
+  const VariableId variable = variables_.Resolve(handle);
+  if (variable != kNoId) pending.watches.push_back({variable, handle});
+  const EdgeClass edge_class = variable != kNoId ? EdgeClass::kVariable : EdgeClass::kResource;
+  if (const auto known = handles_.Find(handle)) return {known->tensor, edge_class, 0};
+  TensorRecord record;
+  record.dtype = DType::kResource;
+  record.state = PayloadState::kNoValue;
+  const TensorId tensor = builder_.AddTensor(record);
+  handles_.InsertHeld(handle, {tensor, edge_class});  // pinned by the variable tracker
+  return {tensor, edge_class, 0};
+}
+
+EdgeRecord Recorder::AddSourceEdge(TFE_TensorHandle* handle, OpKind kind, EdgeClass edge_class,
+                                   std::string_view name) {
+  const OpId source = builder_.AddSource(kind, OpKindName(kind), name, Now());
+  TensorRecord record = DescribeTensor(handle);
+  record.producer = source;
+  const bool has_value = record.dtype != DType::kResource && record.dtype != DType::kVariant;
+  record.state = has_value ? PayloadState::kKept : PayloadState::kNoValue;
+  const TensorId tensor = builder_.AddTensor(record);
+  builder_.SetOutputs(source, {tensor, 1});
+  payloads_->Keep(tensor, tf::ShareHandle(handle));
+  handles_.InsertHeld(handle, {tensor, edge_class});
+  return {tensor, edge_class, 0};
+}
+
+// DLPack out and in gives a new handle on the same memory. While the recording holds the first, no
+// other tensor can have that address.
+std::optional<KnownHandle> Recorder::FindByBuffer(TFE_TensorHandle* handle) {
+  const Result<Payload> payload = tf::ReadHandle(handle);
+  if (!payload.ok() || payload->data == nullptr || payload->nbytes == 0) return std::nullopt;
+  const std::vector<TensorRecord>& tensors = builder_.tables().tensors;
+  for (; buffers_done_ < tensors.size(); ++buffers_done_) {
+    if (tensors[buffers_done_].producer == kNoId) continue;
+    TFE_TensorHandle* held = payloads_->Handle(buffers_done_);
+    if (held == nullptr) continue;
+    const Result<Payload> value = tf::ReadHandle(held);
+    if (value.ok() && value->data != nullptr) buffers_.try_emplace(value->data, buffers_done_);
+  }
+  const auto it = buffers_.find(payload->data);
+  if (it == buffers_.end() || tensors[it->second].nbytes != static_cast<int64_t>(payload->nbytes)) {
+    return std::nullopt;
+  }
+  const OpKind kind = builder_.op(tensors[it->second].producer).kind;
+  if (kind == OpKind::kVariableRead) return std::nullopt;  // the variable's own memory
+  const EdgeClass edge_class = kind == OpKind::kInput        ? EdgeClass::kInput
+                               : kind == OpKind::kConstant   ? EdgeClass::kConstant
+                               : kind == OpKind::kFromPython ? EdgeClass::kFromPython
+                                                             : EdgeClass::kOp;
+  return KnownHandle{it->second, edge_class};
+}
+
+std::optional<KnownHandle> Recorder::FindArrayInput(TFE_TensorHandle* handle) const {
+  if (array_inputs_.empty()) return std::nullopt;
+  const Result<Dims> dims = tf::HandleDims(handle);
+  if (!dims.ok()) return std::nullopt;
+  std::string hash;
+  for (const ArrayInput& input : array_inputs_) {
+    if (input.dims != *dims) continue;
+    if (hash.empty()) hash = HashOf(handle);
+    if (hash == input.hash) return input.known;
+  }
+  return std::nullopt;
+}
+
+bool Recorder::IsWrappedArgument(TFE_TensorHandle* handle, const Pending& pending, int index,
+                                 int count) const {
+  const auto known = handles_.Find(handle);
+  if (known) return known->edge_class == EdgeClass::kLiteral;
+  const auto wrapped = wrapped_.find(handle);
+  if (wrapped == wrapped_.end()) return !IsResource(handle) && RankOf(handle) == 0;
+  return wrapped->second.rank == 0 || IsArgumentInput(pending.def, index, count);
+}
+
+// Fill, Range, LinSpace: everything the op takes was written in the call.
+bool Recorder::IsLiteralProducer(const std::vector<TFE_TensorHandle*>& inputs,
+                                 const Pending& pending) const {
+  if (pending.traits.kind != OpKind::kCompute || pending.def == nullptr) return false;
+  if (pending.def->is_stateful || pending.traits.no_outputs) return false;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!IsWrappedArgument(inputs[i], pending, static_cast<int>(i),
+                           static_cast<int>(inputs.size()))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void Recorder::OnValueRead(TFE_TensorHandle* handle) {
+  if (const auto known = handles_.Find(handle)) values_read_.emplace_back(handle, known->tensor);
+}
+
+void Recorder::NoteOrigins(OpId source, TFE_TensorHandle* handle) {
+  const TensorRecord made = DescribeTensor(handle);
+  const std::string hash = HashOf(handle);
+  for (const auto& [read, tensor] : values_read_) {
+    const TensorRecord& record = builder_.tables().tensors[tensor];
+    if (record.dtype != made.dtype || record.dims != made.dims) continue;
+    if (payloads_->Handle(tensor) == nullptr || HashOf(payloads_->Handle(tensor)) != hash) continue;
+    builder_.tables().origins.push_back({source, tensor});
+  }
+}
+
+void Recorder::OnCopy(TFE_TensorHandle* original, TFE_TensorHandle* copy) {
+  handles_.OnCopy(original, copy);
+}
+
+}  // namespace flowscope::capture

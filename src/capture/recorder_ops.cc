@@ -1,0 +1,255 @@
+// One op from before it runs to after.
+#include "capture/recorder.h"
+
+namespace flowscope::capture {
+namespace {
+
+constexpr int kTfInvalidArgument = 3;  // codes of TF_Code
+constexpr int kTfCancelled = 1;
+
+std::vector<TFE_TensorHandle*> FlatInputs(const TFE_Op* op, TF_Status* status) {
+  const tf::CApi& api = tf::Api();
+  const int count = api.TFE_OpGetFlatInputCount(op, status);
+  std::vector<TFE_TensorHandle*> inputs;
+  inputs.reserve(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) inputs.push_back(api.TFE_OpGetFlatInput(op, i, status));
+  return inputs;
+}
+
+}  // namespace
+
+void Recorder::Execute(TFE_Op* op, TFE_TensorHandle** outputs, int* num_outputs,
+                       TF_Status* status) {
+  const tf::CApi& api = tf::Api();
+  const tf::StatusPtr ours = tf::NewStatus();
+  const std::string_view type = api.TFE_OpGetName(op, ours.get());
+  const std::vector<TFE_TensorHandle*> inputs = FlatInputs(op, ours.get());
+  if (type == "_EagerConst") {
+    api.TFE_Execute(op, outputs, num_outputs, status);
+    if (api.TF_GetCode(status) == 0) WrapConstant(inputs.front(), outputs[0]);
+    return;
+  }
+  TFE_Context* context = api.TFE_OpGetContext(op, ours.get());
+  if (run_counter_ == 0) builder_.tables().info.asynchronous = tf::ContextIsAsync(context);
+  const LocationId location = Locate();
+  Pending pending;
+  const TypeInfo& info = InfoOf(type, context);
+  pending.traits = info.traits;
+  pending.def = info.def;
+  std::vector<EdgeRecord> edges;
+  ResolveInputs(inputs, pending, edges);  // appends sources, which must stand before the op
+  Begin(type, location, edges, pending);
+  ReadAttrs(op, pending.id);
+  if (!pending.traits.is_variable_read) {
+    for (const VariableTracker::Watch& watch : pending.watches) variables_.Before(op, watch);
+  }
+  const int64_t start = Now();
+  api.TFE_Execute(op, outputs, num_outputs, status);
+  const int64_t end = Now();
+  builder_.op(pending.id).start_ns = start;
+  builder_.op(pending.id).duration_ns = end - start;
+  if (api.TF_GetCode(status) != 0) {
+    builder_.op(pending.id).error = builder_.Intern(api.TF_Message(status));
+    return;
+  }
+  Finish(op, pending, {outputs, static_cast<size_t>(*num_outputs)});
+  StopAfter(pending.id, outputs, num_outputs, status);
+}
+
+LocationId Recorder::Locate() {
+  if (!options_.code_context || call_sites_ == nullptr) return kNoId;
+  return call_sites_->Current();
+}
+
+const Recorder::TypeInfo& Recorder::InfoOf(std::string_view type, TFE_Context* context) {
+  std::string name(type);
+  const auto it = types_.find(name);
+  if (it != types_.end()) return it->second;
+  TypeInfo info;
+  info.def = tf::FindOpDef(type);
+  const bool is_function =
+      context != nullptr && tf::Api().TFE_ContextHasFunction(context, name.c_str()) != 0;
+  info.traits = TraitsOf(type, info.def, is_function);
+  return types_.emplace(std::move(name), info).first->second;
+}
+
+void Recorder::Begin(std::string_view type, LocationId location,
+                     const std::vector<EdgeRecord>& edges, Pending& pending) {
+  OpRecord record;
+  record.type = builder_.Intern(type);
+  record.kind = pending.traits.kind;
+  record.location = location;
+  record.run_counter = ++run_counter_;
+  record.start_ns = Now();
+  if (pending.traits.is_function_call) {
+    record.opaque_reason = builder_.Intern("a compiled function is recorded as one op");
+  } else if (pending.traits.takes_functions) {
+    record.opaque_reason = builder_.Intern("the op's kernel runs functions itself");
+  }
+  pending.id = builder_.BeginOp(record);
+  builder_.SetInputs(pending.id, edges);
+}
+
+void Recorder::ReadAttrs(TFE_Op* op, OpId id) {
+  const tf::CApi& api = tf::Api();
+  const tf::StatusPtr status = tf::NewStatus();
+  const tf::BufferPtr buffer(api.TF_NewBuffer());
+  api.TFE_OpAttrsSerialize(api.TFE_OpGetAttrs(op), buffer.get(), status.get());
+  if (api.TF_GetCode(status.get()) != 0) return;
+  builder_.op(id).attrs = builder_.tables().attrs.Intern(
+      {static_cast<const char*>(buffer->data), buffer->length});
+}
+
+TensorRecord Recorder::DescribeTensor(TFE_TensorHandle* handle) {
+  TensorRecord record;
+  record.dtype = static_cast<DType>(tf::Api().TFE_TensorHandleDataType(handle));
+  // Under asynchronous execution the question would wait for the op.
+  if (builder_.tables().info.asynchronous) return record;
+  const Result<Dims> dims = tf::HandleDims(handle);
+  if (!dims.ok()) return record;
+  record.dims = builder_.InternDims(*dims);
+  record.shape_known = true;
+  record.nbytes = NumElements(*dims) * static_cast<int64_t>(DTypeSize(record.dtype));
+  return record;
+}
+
+void Recorder::Finish(TFE_Op* op, Pending& pending, std::span<TFE_TensorHandle*> outputs) {
+  const bool keep = Keeps(pending.id);
+  const auto first = static_cast<TensorId>(builder_.tables().tensors.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    AddOutput(outputs[i], pending.id, static_cast<int>(i), keep);
+  }
+  builder_.SetOutputs(pending.id, {first, static_cast<uint32_t>(outputs.size())});
+  RecordVariableUse(op, pending, outputs);
+  const tf::StatusPtr status = tf::NewStatus();
+  const char* device =
+      outputs.empty() ? tf::Api().TFE_OpGetDevice(op, status.get())
+                      : tf::Api().TFE_TensorHandleDeviceName(outputs[0], status.get());
+  if (device != nullptr) builder_.op(pending.id).device = builder_.Intern(device);
+}
+
+void Recorder::RecordVariableUse(TFE_Op* op, const Pending& pending,
+                                 std::span<TFE_TensorHandle*> outputs) {
+  OpRecord& record = builder_.op(pending.id);
+  for (const VariableTracker::Watch& watch : pending.watches) {
+    if (pending.traits.is_variable_read && !outputs.empty()) {
+      variables_.OnRead(watch.variable, pending.id, outputs[0], record.outputs.first);
+      record.kind = OpKind::kVariableRead;
+    } else if (variables_.After(op, watch, pending.id, pending.traits.no_outputs,
+                                options_.keep_values)) {
+      builder_.op(pending.id).kind = OpKind::kVariableWrite;
+    }
+  }
+}
+
+void Recorder::AddOutput(TFE_TensorHandle* handle, OpId id, int index, bool keep) {
+  TensorRecord record = DescribeTensor(handle);
+  record.producer = id;
+  record.output_index = static_cast<uint16_t>(index);
+  const bool has_value = record.dtype != DType::kResource && record.dtype != DType::kVariant;
+  const bool over = has_value && keep && OverBudget(record.nbytes);
+  const bool stats = has_value && keep && (over || !options_.keep_values);
+  record.state = !has_value ? PayloadState::kNoValue
+                 : stats    ? PayloadState::kStats
+                 : keep     ? PayloadState::kKept
+                            : PayloadState::kNotKept;
+  const TensorId tensor = builder_.AddTensor(record);
+  const KnownHandle known{tensor, EdgeClass::kOp};
+  if (stats) {
+    if (const Result<Payload> value = tf::ReadHandle(handle); value.ok()) {
+      payloads_->KeepStats(tensor, ComputeStats(*value));
+    }
+  }
+  // Resource and variant handles are held for their identity; they carry no value to speak of.
+  if (record.state == PayloadState::kKept || !has_value) {
+    payloads_->Keep(tensor, tf::ShareHandle(handle));
+    handles_.InsertHeld(handle, known);
+  } else {
+    handles_.InsertUnheld(handle, known);
+  }
+}
+
+bool Recorder::Keeps(OpId id) const {
+  if (options_.save == nullptr) return true;
+  FactsScratch scratch;
+  return options_.save->Matches(FactsOf(builder_.tables(), id, scratch), nullptr);
+}
+
+bool Recorder::OverBudget(int64_t nbytes) {
+  if (options_.save_budget < 0 || !options_.keep_values) return false;
+  if (kept_bytes_ + nbytes <= options_.save_budget) {
+    kept_bytes_ += nbytes;
+    return false;
+  }
+  std::string& degraded = builder_.tables().info.degraded;
+  if (degraded.empty()) {
+    degraded = "values kept reached save_budget (" + std::to_string(options_.save_budget) +
+               " bytes); later values are statistics only";
+    if (options_.warn) options_.warn(degraded);
+  }
+  return true;
+}
+
+bool Recorder::HasNonFinite(OpId id) const {
+  const OpRecord& op = builder_.tables().ops[id];
+  for (uint32_t i = 0; i < op.outputs.count; ++i) {
+    TFE_TensorHandle* handle = payloads_->Handle(op.outputs.first + i);
+    if (handle == nullptr) continue;
+    const Result<Payload> value = tf::ReadHandle(handle);
+    if (!value.ok()) continue;
+    const auto counts = CountNonFinite(*value);
+    if (counts[0] + counts[1] + counts[2] > 0) return true;
+  }
+  return false;
+}
+
+// Ends the run by making this op fail in TensorFlow's eyes: the model unwinds as from any error.
+void Recorder::StopAfter(OpId id, TFE_TensorHandle** outputs, int* num_outputs,
+                         TF_Status* status) {
+  if (options_.halt != nullptr) {
+    FactsScratch scratch;
+    halted_ = options_.halt->Matches(FactsOf(builder_.tables(), id, scratch), nullptr);
+  }
+  const bool bad = !halted_ && options_.raise_on_nan && HasNonFinite(id);
+  if (!halted_ && !bad) return;
+  stopped_at_ = id;
+  for (int i = 0; i < *num_outputs; ++i) {
+    if (HandleMap::NumWatching() > 0) OnDelete(outputs[i]);
+    tf::Api().TFE_DeleteTensorHandle(outputs[i]);
+    outputs[i] = nullptr;
+  }
+  *num_outputs = 0;
+  const std::string what = (halted_ ? "recording halted after " : "non-finite value in ") +
+                           builder_.OpLabel(id);
+  tf::Api().TF_SetStatus(status, halted_ ? kTfCancelled : kTfInvalidArgument, what.c_str());
+}
+
+// Op callbacks come after the op and do not show variables' state before it.
+void Recorder::RecordCallback(const std::string& type,
+                              const std::vector<TFE_TensorHandle*>& inputs,
+                              const std::vector<TFE_TensorHandle*>& outputs) {
+  if (type == "_EagerConst" && inputs.size() == 1 && outputs.size() == 1) {
+    WrapConstant(inputs[0], outputs[0]);
+    return;
+  }
+  const LocationId location = Locate();
+  Pending pending;
+  const TypeInfo& info = InfoOf(type, nullptr);
+  pending.traits = info.traits;
+  pending.def = info.def;
+  std::vector<EdgeRecord> edges;
+  ResolveInputs(inputs, pending, edges);
+  Begin(type, location, edges, pending);
+  const bool keep = Keeps(pending.id);
+  const auto first = static_cast<TensorId>(builder_.tables().tensors.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    AddOutput(outputs[i], pending.id, static_cast<int>(i), keep);
+  }
+  builder_.SetOutputs(pending.id, {first, static_cast<uint32_t>(outputs.size())});
+  if (pending.traits.is_variable_read && !pending.watches.empty() && !outputs.empty()) {
+    variables_.OnRead(pending.watches[0].variable, pending.id, outputs[0], first);
+    builder_.op(pending.id).kind = OpKind::kVariableRead;
+  }
+}
+
+}  // namespace flowscope::capture

@@ -1,0 +1,89 @@
+// The history of every variable that the run touches.
+//
+// Whether an op wrote is told by what it does, not by its name: the variable is read before and
+// after, by a read of our own that shares the buffer. While we hold the buffer, TensorFlow must
+// write elsewhere, so a changed address is a write. An op on a variable that gives nothing back is
+// a write even when the buffer stays (assigning a variable its own value).
+#pragma once
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "capture/live_payloads.h"
+#include "tf/handles.h"
+#include "trace/builder.h"
+
+namespace flowscope::capture {
+
+// What a resource handle points to, from its ResourceHandleProto.
+struct ResourceInfo {
+  std::string key;  // container and name
+  std::string name;
+  bool is_variable = false;
+  DType dtype = DType::kInvalid;
+  Dims dims;
+  bool shape_known = false;
+};
+Result<ResourceInfo> ParseResourceHandle(std::string_view proto);
+
+class VariableTracker {
+ public:
+  // Both must outlive the tracker.
+  VariableTracker(TraceBuilder& builder, LivePayloads& payloads)
+      : builder_(builder), payloads_(payloads) {}
+
+  struct Declared {
+    std::vector<std::string> addresses;  // the chosen one first
+    std::string name;
+    bool trainable = false;
+    ModuleId module = kNoId;
+  };
+  // Names a variable: adds its record, or names the record that an op's use has made.
+  VariableId Declare(TFE_TensorHandle* handle, const Declared& declared);
+
+  // The variable behind a resource handle, kNoId where it is another resource. Adds unknown ones.
+  VariableId Resolve(TFE_TensorHandle* handle);
+
+  int num_unnamed() const { return num_unnamed_; }
+
+  // A pending write check around one op; see Before and After.
+  struct Watch {
+    VariableId variable = kNoId;
+    TFE_TensorHandle* handle = nullptr;
+  };
+  // Makes sure the state before the op is known.
+  void Before(TFE_Op* op, const Watch& watch);
+  // Records a read or a write of `watch` by `id`; true for a write.
+  bool After(TFE_Op* op, const Watch& watch, OpId id, bool no_outputs, bool keep_values);
+  // The op was a plain read whose output is tensor `value` behind `output`.
+  void OnRead(VariableId variable, OpId id, TFE_TensorHandle* output, TensorId value);
+
+ private:
+  struct State {
+    uint32_t version = 0;
+    bool known = false;        // `buffer` is the address of the current version
+    const void* buffer = nullptr;
+    tf::HandlePtr snapshot;    // keeps `buffer` from being used again
+  };
+
+  tf::HandlePtr PrivateRead(TFE_Op* op, const Watch& watch) const;
+  bool IsInitialized(TFE_Op* op, TFE_TensorHandle* handle) const;
+  bool SameValue(TFE_TensorHandle* before, TFE_TensorHandle* after) const;
+  VariableId AddVariable(const ResourceInfo& info);
+  void Name(VariableId id, const ResourceInfo& info, const Declared& declared);
+  uint32_t AddVersion(VariableId variable, OpId writer, TensorId value);
+  TensorId AddValueTensor(tf::HandlePtr value, bool keep);
+  void SetVersionValue(VariableId variable, uint32_t version, TensorId value);
+
+  TraceBuilder& builder_;
+  LivePayloads& payloads_;
+  int num_unnamed_ = 0;
+  std::vector<State> states_;
+  std::vector<std::vector<uint32_t>> version_rows_;  // per variable: rows of the versions table
+  std::unordered_map<std::string, VariableId> by_key_;
+  std::unordered_map<const TFE_TensorHandle*, VariableId> by_handle_;
+};
+
+}  // namespace flowscope::capture

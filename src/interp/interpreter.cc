@@ -1,0 +1,84 @@
+#include "interp/interpreter.h"
+
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "interp/machine.h"
+#include "interp/plan_cache.h"
+#include "interp/program.h"
+
+namespace flowscope::interp {
+namespace {
+
+constexpr int kFailedPrecondition = 9;
+
+}  // namespace
+
+std::shared_ptr<PlanCache> NewPlanCache() { return std::make_shared<PlanCache>(); }
+
+// What WhyRefused has found out, for the Run that follows it on the same thread: to ask TensorFlow
+// for all definitions again would cost as much as running a small function.
+struct Prepared {
+  std::thread::id thread;
+  TFE_Context* context = nullptr;
+  std::string function;
+  std::shared_ptr<const Program> program;
+};
+
+struct Interpreter::State {
+  std::shared_ptr<PlanCache> plans;
+  InterpretOptions options;
+  std::mutex mutex;
+  Prepared prepared;
+
+  std::shared_ptr<const Program> Build(TFE_Context* context, const std::string& function) const {
+    return std::make_shared<const Program>(
+        BuildProgram(*plans, context, function, options.interpret_random));
+  }
+
+  // What was prepared is used up: a definition may be another one the next time.
+  std::shared_ptr<const Program> Take(TFE_Context* context, const std::string& function) {
+    {
+      const std::lock_guard lock(mutex);
+      const bool fits = prepared.program != nullptr && prepared.context == context &&
+                        prepared.function == function &&
+                        prepared.thread == std::this_thread::get_id();
+      if (fits) return std::exchange(prepared.program, nullptr);
+    }
+    return Build(context, function);
+  }
+};
+
+Interpreter::Interpreter(std::shared_ptr<PlanCache> plans, InterpretOptions options)
+    : state_(std::make_unique<State>()) {
+  state_->plans = std::move(plans);
+  state_->options = options;
+}
+
+Interpreter::~Interpreter() = default;
+
+std::optional<std::string> Interpreter::WhyRefused(TFE_Context* context,
+                                                   const std::string& function) {
+  std::shared_ptr<const Program> program = state_->Build(context, function);
+  if (program->refused) return program->refused;
+  const std::lock_guard lock(state_->mutex);
+  state_->prepared = {std::this_thread::get_id(), context, function, std::move(program)};
+  return {};
+}
+
+std::vector<tf::HandlePtr> Interpreter::Run(TFE_Context* context, const std::string& function,
+                                            std::span<TFE_TensorHandle* const> args, Host& host,
+                                            TF_Status* status) {
+  const std::shared_ptr<const Program> program = state_->Take(context, function);
+  if (program->refused) {
+    tf::Api().TF_SetStatus(status, kFailedPrecondition, program->refused->c_str());
+    return {};
+  }
+  HeldHandles values = Machine(*program, context, host, status).Run(args);
+  std::vector<tf::HandlePtr> results;
+  for (HeldHandle& value : values) results.emplace_back(value.release());
+  return results;
+}
+
+}  // namespace flowscope::interp

@@ -1,0 +1,130 @@
+#include "tf/handles.h"
+
+#include <utility>
+#include <vector>
+
+namespace flowscope::tf {
+namespace {
+
+constexpr int kHighestDType = static_cast<int>(DType::kUint2);
+
+Dims TensorDims(const TF_Tensor* tensor) {
+  Dims dims(static_cast<size_t>(Api().TF_NumDims(tensor)));
+  for (size_t i = 0; i < dims.size(); ++i) dims[i] = Api().TF_Dim(tensor, static_cast<int>(i));
+  return dims;
+}
+
+// What keeps a string payload alive: the views point into the tensor's own strings.
+struct StringOwner {
+  TensorPtr tensor;
+  std::vector<std::string_view> views;
+};
+
+void FillStrings(TensorPtr tensor, Payload& payload) {
+  auto owner = std::make_shared<StringOwner>();
+  const auto count = static_cast<size_t>(payload.num_elements());
+  const auto* strings = static_cast<const TF_TString*>(Api().TF_TensorData(tensor.get()));
+  owner->views.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    const char* data = Api().TF_StringGetDataPointer(&strings[i]);
+    owner->views.emplace_back(data, Api().TF_StringGetSize(&strings[i]));
+    payload.nbytes += owner->views.back().size();
+  }
+  owner->tensor = std::move(tensor);
+  payload.strings = owner->views;
+  payload.owner = std::move(owner);
+}
+
+void FillBytes(TensorPtr tensor, Payload& payload) {
+  payload.data = Api().TF_TensorData(tensor.get());
+  payload.nbytes = Api().TF_TensorByteSize(tensor.get());
+  payload.owner = std::shared_ptr<const TF_Tensor>(std::move(tensor));
+}
+
+// A resource tensor is C++ objects of TensorFlow's; what leaves here is the proto.
+Status FillResource(TensorPtr tensor, Payload& payload) {
+  if (Api().ResourceHandleSerialize == nullptr) {
+    return Unsupported("this TensorFlow cannot serialize a resource handle");
+  }
+  if (payload.num_elements() != 1) return Unsupported("a tensor of several resource handles");
+  auto bytes = std::make_shared<std::string>(
+      Api().ResourceHandleSerialize(Api().TF_TensorData(tensor.get())));
+  payload.data = bytes->data();
+  payload.nbytes = bytes->size();
+  payload.owner = std::move(bytes);
+  return Status::Ok();
+}
+
+}  // namespace
+
+void StatusDeleter::operator()(TF_Status* status) const { Api().TF_DeleteStatus(status); }
+void OpDeleter::operator()(TFE_Op* op) const { Api().TFE_DeleteOp(op); }
+void TensorDeleter::operator()(TF_Tensor* tensor) const { Api().TF_DeleteTensor(tensor); }
+void BufferDeleter::operator()(TF_Buffer* buffer) const { Api().TF_DeleteBuffer(buffer); }
+void HandleDeleter::operator()(TFE_TensorHandle* handle) const {
+  Api().TFE_DeleteTensorHandle(handle);
+}
+
+StatusPtr NewStatus() { return StatusPtr(Api().TF_NewStatus()); }
+
+Status FromTf(const TF_Status* status, const std::string& what) {
+  if (Api().TF_GetCode(status) == 0) return Status::Ok();
+  return Unavailable(what + ": " + Api().TF_Message(status));
+}
+
+HandlePtr ShareHandle(TFE_TensorHandle* handle) {
+  StatusPtr status = NewStatus();
+  HandlePtr shared(Api().TFE_TensorHandleCopySharingTensor(handle, status.get()));
+  if (Api().TF_GetCode(status.get()) != 0) return nullptr;
+  return shared;
+}
+
+Result<Dims> HandleDims(TFE_TensorHandle* handle) {
+  StatusPtr status = NewStatus();
+  const int rank = Api().TFE_TensorHandleNumDims(handle, status.get());
+  FLOWSCOPE_RETURN_IF_ERROR(FromTf(status.get(), "shape of a tensor"));
+  if (rank < 0) return Unavailable("shape of a tensor: its rank is not known");
+  Dims dims(static_cast<size_t>(rank));
+  for (size_t i = 0; i < dims.size(); ++i) {
+    dims[i] = Api().TFE_TensorHandleDim(handle, static_cast<int>(i), status.get());
+    FLOWSCOPE_RETURN_IF_ERROR(FromTf(status.get(), "shape of a tensor"));
+  }
+  return dims;
+}
+
+Result<Payload> ReadHandle(TFE_TensorHandle* handle) {
+  const int number = Api().TFE_TensorHandleDataType(handle);
+  if (number <= 0 || number > kHighestDType) {
+    return Unsupported("a tensor of TensorFlow's dtype number " + std::to_string(number));
+  }
+  Payload payload;
+  payload.dtype = static_cast<DType>(number);
+  if (payload.dtype == DType::kVariant) return Unsupported("a variant tensor has no bytes to read");
+
+  StatusPtr status = NewStatus();
+  TensorPtr tensor(Api().TFE_TensorHandleResolve(handle, status.get()));
+  FLOWSCOPE_RETURN_IF_ERROR(FromTf(status.get(), "value of a tensor"));
+  if (tensor == nullptr) return Unavailable("TensorFlow gave no value for a tensor");
+  payload.dims = TensorDims(tensor.get());
+  if (payload.dtype == DType::kResource) {
+    FLOWSCOPE_RETURN_IF_ERROR(FillResource(std::move(tensor), payload));
+  } else if (payload.dtype == DType::kString) {
+    FillStrings(std::move(tensor), payload);
+  } else {
+    FillBytes(std::move(tensor), payload);
+  }
+  return payload;
+}
+
+bool ContextIsAsync(TFE_Context* context) {
+  const CApi& api = Api();
+  if (!api.TFE_ContextGetExecutorForThread || !api.TFE_ExecutorIsAsync || !api.TFE_DeleteExecutor) {
+    return false;
+  }
+  TFE_Executor* executor = api.TFE_ContextGetExecutorForThread(context);
+  const bool is_async = api.TFE_ExecutorIsAsync(executor);
+  api.TFE_DeleteExecutor(executor);
+  return is_async;
+}
+
+}  // namespace flowscope::tf

@@ -1,0 +1,209 @@
+#include "trace/builder.h"
+
+#include <algorithm>
+
+namespace flowscope {
+
+TraceBuilder::TraceBuilder() {
+  tables_.regions.push_back(RegionRecord{});
+  Scope root;
+  root.module_address = Intern("self");
+  scopes_.push_back(std::move(root));
+}
+
+size_t TraceBuilder::SiteKeyHash::operator()(const SiteKey& key) const {
+  uint64_t hash = 0x9e3779b97f4a7c15ULL;
+  for (uint32_t part : {key.region_path, key.module_address, key.type, key.nth}) {
+    hash = (hash ^ part) * 0xff51afd7ed558ccdULL;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+uint32_t TraceBuilder::InternDims(std::span<const int64_t> dims) {
+  return tables_.dims_pool.Intern(
+      std::string_view(reinterpret_cast<const char*>(dims.data()), dims.size_bytes()));
+}
+
+ModuleCallId TraceBuilder::OpenModuleCall(ModuleId module, int64_t now_ns) {
+  if (calls_per_module_.size() <= module) calls_per_module_.resize(module + 1, 0);
+  ModuleCallRecord record;
+  record.module = module;
+  record.call_index = ++calls_per_module_[module];
+  record.parent = scopes_.back().module_call;
+  record.region = scopes_.back().region;
+  record.first_op = record.end_op = static_cast<OpId>(tables_.ops.size());
+  record.start_ns = now_ns;
+  const auto id = static_cast<ModuleCallId>(tables_.module_calls.size());
+  tables_.module_calls.push_back(record);
+
+  Scope scope;
+  scope.module_call = id;
+  scope.region = scopes_.back().region;
+  scope.region_path = scopes_.back().region_path;
+  scope.module_address = tables_.modules[module].address;
+  scopes_.push_back(std::move(scope));
+  return id;
+}
+
+void TraceBuilder::CloseScope(int64_t now_ns, bool failed) {
+  const Scope& scope = scopes_.back();
+  if (!scope.is_region) {
+    ModuleCallRecord& call = tables_.module_calls[scope.module_call];
+    call.end_op = static_cast<OpId>(tables_.ops.size());
+    call.duration_ns = std::max<int64_t>(now_ns - call.start_ns, 0);
+    call.failed = failed;
+  }
+  scopes_.pop_back();
+}
+
+void TraceBuilder::CloseModuleCall(ModuleCallId call, int64_t now_ns, bool failed) {
+  const auto is_it = [call](const Scope& s) { return !s.is_region && s.module_call == call; };
+  if (std::none_of(scopes_.begin() + 1, scopes_.end(), is_it)) return;
+  while (!is_it(scopes_.back())) CloseScope(now_ns, true);
+  CloseScope(now_ns, failed);
+}
+
+RegionId TraceBuilder::OpenRegion(RegionRecord region) {
+  region.parent = scopes_.back().region;
+  const auto id = static_cast<RegionId>(tables_.regions.size());
+  tables_.regions.push_back(region);
+  Scope scope;
+  scope.module_call = scopes_.back().module_call;
+  scope.module_address = scopes_.back().module_address;
+  scope.region = id;
+  scope.region_path = RegionPathWithoutIterations(id);
+  scope.is_region = true;
+  scopes_.push_back(std::move(scope));
+  return id;
+}
+
+void TraceBuilder::CloseRegion(RegionId region) {
+  const auto is_it = [region](const Scope& s) { return s.is_region && s.region == region; };
+  if (std::none_of(scopes_.begin() + 1, scopes_.end(), is_it)) return;
+  while (!is_it(scopes_.back())) CloseScope(EndOfLastOp(), true);
+  CloseScope(EndOfLastOp(), false);
+}
+
+int64_t TraceBuilder::EndOfLastOp() const {
+  return tables_.ops.empty() ? 0 : tables_.ops.back().start_ns + tables_.ops.back().duration_ns;
+}
+
+StringId TraceBuilder::RegionPathWithoutIterations(RegionId region) {
+  std::string path;
+  for (; region != kNoId && tables_.regions[region].kind != RegionKind::kRoot;
+       region = tables_.regions[region].parent) {
+    std::string part(tables_.strings.View(tables_.regions[region].name));
+    path = path.empty() ? part : part + "/" + path;
+  }
+  return Intern(path);
+}
+
+void TraceBuilder::AssignSite(OpRecord& op, Scope& scope) {
+  const uint32_t nth = ++scope.counters[op.type];
+  const SiteKey key{scope.region_path, scope.module_address, op.type, nth};
+  auto [it, inserted] = sites_.try_emplace(key, static_cast<SiteId>(tables_.sites.size()));
+  if (inserted) {
+    SiteRecord site;
+    site.type = op.type;
+    site.region_path = key.region_path;
+    site.module_address = key.module_address;
+    site.nth = nth;
+    site.type_index = ++sites_per_type_[FormatType(tables_.strings.View(op.type))];
+    site.ordinal = static_cast<uint32_t>(tables_.sites.size()) + 1;
+    tables_.sites.push_back(site);
+  }
+  op.site = it->second;
+  op.pass = ++tables_.sites[op.site].num_passes;
+}
+
+OpId TraceBuilder::BeginOp(OpRecord op) {
+  Scope& scope = scopes_.back();
+  op.region = scope.region;
+  op.module_call = scope.module_call;
+  AssignSite(op, scope);
+  const auto id = static_cast<OpId>(tables_.ops.size());
+  tables_.ops.push_back(op);
+  return id;
+}
+
+void TraceBuilder::SetInputs(OpId id, std::span<const EdgeRecord> inputs) {
+  tables_.ops[id].inputs = {static_cast<uint32_t>(tables_.edges.size()),
+                            static_cast<uint32_t>(inputs.size())};
+  tables_.edges.insert(tables_.edges.end(), inputs.begin(), inputs.end());
+}
+
+OpId TraceBuilder::AddSource(OpKind kind, std::string_view type, std::string_view name,
+                             int64_t now_ns) {
+  OpRecord source;
+  source.kind = kind;
+  source.type = Intern(type);
+  source.name = Intern(name);
+  source.start_ns = now_ns;
+  AssignSite(source, scopes_.front());
+  const auto id = static_cast<OpId>(tables_.ops.size());
+  tables_.ops.push_back(source);
+  return id;
+}
+
+TensorId TraceBuilder::AddTensor(const TensorRecord& tensor) {
+  const auto id = static_cast<TensorId>(tables_.tensors.size());
+  tables_.tensors.push_back(tensor);
+  return id;
+}
+
+ModuleId TraceBuilder::AddModule(ModuleRecord module) {
+  const auto id = static_cast<ModuleId>(tables_.modules.size());
+  tables_.modules.push_back(module);
+  return id;
+}
+
+Span TraceBuilder::AddStrings(std::span<const std::string> strings) {
+  const Span span{static_cast<uint32_t>(tables_.string_lists.size()),
+                  static_cast<uint32_t>(strings.size())};
+  for (const std::string& text : strings) tables_.string_lists.push_back(Intern(text));
+  return span;
+}
+
+Span TraceBuilder::AddNamedTensors(std::span<const NamedTensor> tensors) {
+  const Span span{static_cast<uint32_t>(tables_.named_tensors.size()),
+                  static_cast<uint32_t>(tensors.size())};
+  tables_.named_tensors.insert(tables_.named_tensors.end(), tensors.begin(), tensors.end());
+  return span;
+}
+
+std::string TraceBuilder::LayerLabel(OpId id) const {
+  const SiteRecord& site = tables_.sites[tables_.ops[id].site];
+  return FormatLayerLabel(tables_.strings.View(site.type), site.type_index, site.ordinal);
+}
+
+std::string TraceBuilder::OpLabel(OpId id) const {
+  return LayerLabel(id) + ":" + std::to_string(tables_.ops[id].pass);
+}
+
+void TraceBuilder::GroupVariables() {
+  std::vector<std::vector<VariableId>> of_module(tables_.modules.size());
+  for (VariableId id = 0; id < tables_.variables.size(); ++id) {
+    const ModuleId module = tables_.variables[id].module;
+    if (module < of_module.size()) of_module[module].push_back(id);
+  }
+  std::vector<VariableId>& lists = tables_.variable_lists;
+  for (ModuleId id = 0; id < of_module.size(); ++id) {
+    if (tables_.modules[id].variables.count > 0) continue;
+    tables_.modules[id].variables = {static_cast<uint32_t>(lists.size()),
+                                     static_cast<uint32_t>(of_module[id].size())};
+    lists.insert(lists.end(), of_module[id].begin(), of_module[id].end());
+  }
+}
+
+std::shared_ptr<const Trace> TraceBuilder::Finish(
+    std::shared_ptr<const PayloadSource> payloads) && {
+  while (scopes_.size() > 1) CloseScope(EndOfLastOp(), true);
+  GroupVariables();
+  // Nested ops end before the op around them, so accesses can stand out of order.
+  std::stable_sort(tables_.accesses.begin(), tables_.accesses.end(),
+                   [](const AccessRecord& a, const AccessRecord& b) { return a.op < b.op; });
+  return std::make_shared<const Trace>(std::move(tables_), std::move(payloads));
+}
+
+}  // namespace flowscope
