@@ -116,6 +116,8 @@ def new_session(
         "save_budget": -1,
         "save": "all",
         "halt": None,
+        "functions": "inside",
+        "random": "compiled",
         "warn": lambda message: None,
     }
     return _core.Session(

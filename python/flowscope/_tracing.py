@@ -54,6 +54,10 @@ def trace(
         save: which ops keep a value: ``"all"``, ``"none"``, an address, label or glob, a selector
             of ``fs.sites``, a list of those, or a predicate on the live op.
         keep: ``"values"``, or ``"stats"`` for statistics in place of values.
+        functions: compiled functions are opened and run op by op (``"inside"``), kept as one op each
+            (``"call"``), or opened where a selector matches the call.
+        random: ``"interpret"`` opens functions with stateful random ops too; their draws are then
+            not those of a plain run.
         save_budget: bytes of values after which statistics are kept, ``"auto"`` for 40 % of free
             memory, ``None`` for no bound.
         halt: a selector; the run ends after the first op that matches.
@@ -82,13 +86,14 @@ def trace(
         "structure_only": structure_only,
         "validate": validate,
     }
-    _check_options(given, keep, functions, random, backend)
+    _check_options(given, keep, random, backend)
     _runtime.tensorflow()
     root = _roots.resolve(model)
     args, kwargs, note = _roots.arguments(root, input_args, input_kwargs)
     if random_seed is not None:
         _roots.set_seeds(random_seed)
     options = _options(root, save, keep, halt, save_budget, code_context, raise_on_nan, name)
+    options |= {"functions": functions, "random": random}
     recording = Recording(root.obj, options)
     recording.start()
     if note:
@@ -153,7 +158,7 @@ def _attach(error: BaseException, trace: _core.Trace) -> None:
 
 
 def _check_options(
-    given: dict[str, Any], keep: str, functions: Any, random: str, backend: str
+    given: dict[str, Any], keep: str, random: str, backend: str
 ) -> None:
     for option, what in _BUILT_LATER.items():
         if given[option] not in (None, False):
@@ -203,18 +208,21 @@ class capture:
         *,
         save: Any = "all",
         keep: str = "values",
+        functions: Any = "inside",
         halt: Any = None,
         save_budget: Any = "auto",
         code_context: bool = True,
+        random: str = "compiled",
         raise_on_nan: bool = False,
         name: str | None = None,
     ) -> None:
-        _check_options(dict.fromkeys(_BUILT_LATER), keep, "inside", "compiled", "tf")
+        _check_options(dict.fromkeys(_BUILT_LATER), keep, random, "tf")
         _runtime.tensorflow()
         root = _roots.block(model)
         self._recording = Recording(
             model,
-            _options(root, save, keep, halt, save_budget, code_context, raise_on_nan, name),
+            _options(root, save, keep, halt, save_budget, code_context, raise_on_nan, name)
+            | {"functions": functions, "random": random},
         )
         self._trace: _core.Trace | None = None
 

@@ -2,7 +2,7 @@
 
     >>> found = discover(model)
     >>> found.modules[3].address, found.modules[3].aliases
-    ('backbone.conv_a', ('backbone.layers.0', 'conv_a', 'backbone/conv_a'))
+    ('encoder.blocks.0', ('attention', 'net/encoder/attention'))
 
 Rules:
 

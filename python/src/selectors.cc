@@ -157,7 +157,8 @@ void RegisterByRole(nb::module_& m) {
       [](std::string address) { return Wrap(SelectModuleOutput(std::move(address))); },
       nb::arg("address"), "Ops that made an output of a module.");
   m.def(
-      "followed_by", [](nb::handle next) { return Around(&SelectFollowedBy, ToSelectorObject(next)); },
+      "followed_by",
+      [](nb::handle next) { return Around(&SelectFollowedBy, ToSelectorObject(next)); },
       nb::arg("next").none(), "Ops with a child that matches.");
   m.def(
       "preceded_by",

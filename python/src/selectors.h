@@ -11,8 +11,8 @@
 
 namespace flowscope::python {
 
-// What Python holds as a Selector. The selector only borrows the Python functions that it asks: each
-// object holds them for itself, where the garbage collector sees them.
+// What Python holds as a Selector. The selector only borrows the Python functions that it asks:
+// each object holds them for itself, where the garbage collector sees them.
 struct SelectorObject {
   SelectorPtr selector;
   std::vector<nanobind::object> functions;
@@ -23,8 +23,8 @@ struct SelectorObject {
 // match. InvalidArgumentError for anything else.
 SelectorObject ToSelectorObject(nanobind::handle value);
 
-// The same for use beyond this call: keeps the functions alive, and may be dropped on any thread and
-// in any GIL state.
+// The same for use beyond this call: keeps the functions alive, and may be dropped on any thread
+// and in any GIL state.
 SelectorPtr ToSelector(nanobind::handle value);
 
 // A selector that asks a Python function. It may be asked on any thread and in any GIL state. An

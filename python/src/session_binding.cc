@@ -30,6 +30,15 @@ capture::RecordOptions OptionsFrom(const nb::dict& values) {
   if (!(nb::isinstance<nb::str>(save) && text("save") == "all")) options.save = ToSelector(save);
   const nb::object halt = values["halt"];
   if (!halt.is_none()) options.halt = ToSelector(halt);
+  options.interpret_random = text("random") == "interpret";
+  const nb::object functions = values["functions"];
+  const bool named = nb::isinstance<nb::str>(functions);
+  if (named && text("functions") == "call") {
+    options.functions = capture::FunctionMode::kCall;
+  } else if (!named || text("functions") != "inside") {
+    options.functions = capture::FunctionMode::kSelected;
+    options.open_functions = ToSelector(functions);
+  }
   const nb::object warn = values["warn"];
   options.warn = [warn](const std::string& message) {
     const nb::gil_scoped_acquire gil;

@@ -7,7 +7,7 @@ before it is committed.
 from __future__ import annotations
 
 import doctest
-import importlib
+import importlib.util
 import inspect
 import os
 import pkgutil
@@ -144,10 +144,6 @@ def with_log_of_zero() -> Any:
     return fs.trace(lambda x: tf.math.log(x) * 2.0, tf.constant([1.0, 0.0]))
 
 
-def records(trace: Any) -> dict[str, Any]:
-    return {"trace": trace, "op": trace["relu_1"], "variable": trace["hidden.kernel"]}
-
-
 # Docstrings whose example needs another trace than that of the model.
 OTHER_TRACES = {
     "ModuleCall": calls_twice,
@@ -166,24 +162,19 @@ def documented() -> Iterator[Any]:
     seen: set[int] = set()
     for name in ("flowscope", *module_names()):
         module = importlib.import_module(name)
-        for owner, item in [("", module), *inspect.getmembers(module)]:
-            if id(item) in seen or not is_ours(item):
-                continue
-            seen.add(id(item))
-            yield from with_examples(owner or name, item, module)
-
-
-def is_ours(item: Any) -> bool:
-    if inspect.ismodule(item):
-        return item.__name__.startswith("flowscope")
-    return callable(item) and str(getattr(item, "__module__", "")).startswith("flowscope")
+        yield from with_examples(name, module, module)
+        for owner, item in inspect.getmembers(module, callable):
+            if id(item) not in seen and str(item.__module__).startswith("flowscope"):
+                seen.add(id(item))
+                yield from with_examples(owner, item, module)
 
 
 def with_examples(name: str, item: Any, module: Any) -> Iterator[Any]:
     members = inspect.getmembers(item) if inspect.isclass(item) else []
     for path, thing in [(name, item), *((f"{name}.{key}", value) for key, value in members)]:
         doc = getattr(thing, "__doc__", None)
-        if isinstance(doc, str) and ">>>" in doc:
+        of_its_type = getattr(type(thing), "__doc__", None)
+        if isinstance(doc, str) and ">>>" in doc and doc != of_its_type:
             yield pytest.param(SimpleNamespace(path=path, doc=doc, module=module), id=path)
 
 
@@ -194,19 +185,58 @@ class ShownOutput(doctest.OutputChecker):
         return not want or super().check_output(want, got, optionflags)
 
 
-@pytest.mark.parametrize("documented", documented())
-def test_docstring(documented: Any) -> None:
-    namespace = {**vars(documented.module), **fresh_namespace()}
-    other = OTHER_TRACES.get(documented.path)
-    trace = other() if other else fs.trace(namespace["model"], namespace["x"])
-    namespace.update({"trace": trace} if other else records(trace))
-    namespace["sequential"] = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+@pytest.fixture(scope="module")
+def prepared() -> dict[str, Any]:
+    namespace = fresh_namespace()
+    trace = fs.trace(namespace["model"], namespace["x"])
+    sequential = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+    return {
+        **namespace,
+        "trace": trace,
+        "op": trace["relu_1"],
+        "variable": trace["hidden.kernel"],
+        "sequential": sequential,
+    }
+
+
+@pytest.mark.parametrize("documented", list(documented()))
+def test_docstring(documented: Any, prepared: dict[str, Any]) -> None:
+    namespace = {**vars(documented.module), **prepared}
+    if documented.path in OTHER_TRACES:
+        namespace["trace"] = OTHER_TRACES[documented.path]()
     if "pyarrow" in documented.doc:
         namespace["pyarrow"] = pytest.importorskip("pyarrow")
     parsed = doctest.DocTestParser().get_doctest(
         documented.doc, namespace, documented.path, None, 0
     )
     report: list[str] = []
-    runner = doctest.DocTestRunner(ShownOutput(), optionflags=doctest.NORMALIZE_WHITESPACE)
+    runner = doctest.DocTestRunner(ShownOutput(), False, doctest.NORMALIZE_WHITESPACE)
     runner.run(parsed, out=report.append)
     assert runner.tries > 0 and not runner.failures, "".join(report)
+
+
+# The demo
+
+
+@pytest.fixture(scope="module")
+def demo() -> Any:
+    spec = importlib.util.spec_from_file_location("flowscope_demo", ROOT / "examples" / "demo.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_demo(demo: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert demo.main() == 0
+    printed = capsys.readouterr().out
+    assert "NO " not in printed and printed.count("np.array_equal(recorded, plain)") == 2
+
+
+def test_demo_tells_a_difference(demo: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    model, x = demo.small_model()
+    plain = model(x).numpy()
+    trace = fs.trace(model, x)
+    assert demo.prove("same", trace, model, x, plain)
+    assert not demo.prove("other", trace, model, x, np.nextafter(plain, 1.0, dtype=plain.dtype))
+    assert "NO   same bytes" in capsys.readouterr().out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import weakref
 from typing import Any
 
 import flowscope as fs
@@ -65,7 +66,7 @@ SUMS = ["sum_1:1", "sum_1:2"]
         (sites.passes(range(1, 3)) & sites.func("sum"), None, SUMS),
         (sites.attr("keep_dims", True), None, SUMS),
         (sites.attr("T", tf.float32) & sites.func("tanh"), None, ["tanh_1:1"]),
-        (sites.func("sum") | sites.func("tanh"), 'func("sum") | func("tanh")', [*SUMS, "tanh_1:1"]),
+        (sites.func("sum") | sites.func("tanh"), '(func("sum") | func("tanh"))', [*SUMS, "tanh_1:1"]),
         (sites.in_module("inner") - sites.func("s*"), None, RELUS),
         (sites.in_module("inner") & ~sites.func("s*"), None, RELUS),
         (sites.where(lambda op: op.type == "Tanh"), "where(<lambda>)", ["tanh_1:1"]),
@@ -204,3 +205,27 @@ def test_selectors_may_die_on_any_thread(trace: Any) -> None:
     thread.join()
     gc.collect()
     assert not holder
+
+
+def test_cycles_through_a_predicate_are_collected() -> None:
+    class Big:
+        pass
+
+    def make() -> weakref.ref[Big]:
+        held: list[Any] = [Big()]
+        one = sites.where(lambda op: bool(held))
+        held.append(one | sites.func("relu"))
+        held.append(sites.followed_by(one))
+        return weakref.ref(held[0])
+
+    gone = make()
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_predicate_lives_as_long_as_it_is_asked() -> None:
+    with fs.capture(save=sites.where(lambda op: op.type == "Tanh") - sites.func("relu")) as block:
+        gc.collect()
+        tf.tanh(tf.nn.relu(X))
+    assert [op.type for op in block.trace if op.run_counter and op.outs == []] == []
+    assert block.trace["tanh_1"].out.shape == (2, 3)

@@ -4,6 +4,10 @@
 #include <bit>
 #include <type_traits>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 // These loops are worth nothing unless they become vector code, which GCC does in full only at -O3.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3", "fp-contract=off")
@@ -104,6 +108,23 @@ FLOWSCOPE_INLINE float HalfToFloat(uint16_t half) {
   const uint32_t is_special = ((half & 0x7fffu) + 0x400u) >> 15;
   return std::bit_cast<float>(scaled | ((0u - is_special) & 0x7f800000u));
 }
+
+FLOWSCOPE_INLINE void WidenHalves(const uint16_t* values, size_t n, float* out) {
+  for (size_t i = 0; i < n; ++i) out[i] = HalfToFloat(values[i]);
+}
+
+#if defined(__x86_64__)
+// The processor's own conversion, which is exact too; as many of the values as make whole vectors.
+__attribute__((target("avx,f16c"))) size_t WidenByF16c(const uint16_t* values, size_t n,
+                                                       float* out) {
+  size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(values + i));
+    _mm256_storeu_ps(out + i, _mm256_cvtph_ps(halves));
+  }
+  return i;
+}
+#endif
 
 // One accumulator of each kind per lane.
 template <typename T>
@@ -217,8 +238,12 @@ FLOWSCOPE_KERNEL NonFiniteCounts CountChunk(Bfloat16Raw, const uint16_t* values,
   return CountChunkOf<Bfloat16Raw>(values, n);
 }
 
-FLOWSCOPE_KERNEL void Widen(Float16Raw, const uint16_t* values, size_t n, float* out) {
-  for (size_t i = 0; i < n; ++i) out[i] = HalfToFloat(values[i]);
+void Widen(Float16Raw, const uint16_t* values, size_t n, float* out) {
+  size_t done = 0;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("f16c")) done = WidenByF16c(values, n, out);
+#endif
+  WidenHalves(values + done, n - done, out + done);
 }
 FLOWSCOPE_KERNEL void Widen(Bfloat16Raw, const uint16_t* values, size_t n, float* out) {
   for (size_t i = 0; i < n; ++i) {

@@ -70,17 +70,14 @@ std::string FormatNonFinite(FloatClass float_class) {
   return float_class == FloatClass::kPosInf ? "inf" : "-inf";
 }
 
-// True where `text` is nearer to the value of `bits` than to that of a neighbouring code.
+// True where `text` is nearer to the value of `bits`, which is not 0, than to any other code's. The
+// gap to the next code towards 0 is never wider than the one on the other side.
 bool ReadsBack(const std::string& text, const FloatFormat& format, uint64_t bits) {
   double read = 0;
   std::from_chars(text.data(), text.data() + text.size(), read);
   const double value = DecodeFloat(format, bits);
-  const double error = std::abs(read - value);
-  for (uint64_t neighbour : {bits - 1, bits + 1}) {
-    if (ClassifyFloat(format, neighbour) != FloatClass::kFinite) continue;
-    if (error >= std::abs(DecodeFloat(format, neighbour) - value) / 2) return false;
-  }
-  return true;
+  const double gap = std::abs(value - DecodeFloat(format, bits - 1));
+  return std::abs(read - value) < gap / 2;
 }
 
 // Fewest digits that name this value and no other of its format; whole numbers in full, since

@@ -8,6 +8,12 @@
 
 namespace flowscope::capture {
 
+enum class FunctionMode {
+  kInside,    // compiled functions are opened
+  kCall,      // a call of one is one op
+  kSelected,  // those that open_functions matches are opened
+};
+
 struct RecordOptions {
   std::string name;
   std::string root_kind = "block";
@@ -15,7 +21,9 @@ struct RecordOptions {
   std::string keras_version;
   SelectorPtr save;          // which ops keep a value; null: all
   bool keep_values = true;   // false: keep statistics instead of values
-  bool structure_only = false;
+  FunctionMode functions = FunctionMode::kInside;
+  SelectorPtr open_functions;
+  bool interpret_random = false;  // open functions with stateful random ops too
   bool code_context = true;
   bool raise_on_nan = false;
   SelectorPtr halt;          // the run ends after the first op that matches; null: never

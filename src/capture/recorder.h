@@ -19,10 +19,16 @@
 #include "capture/op_kinds.h"
 #include "capture/options.h"
 #include "capture/variables.h"
+#include "interp/interpreter.h"
 #include "tf/hook.h"
 #include "trace/builder.h"
 
 namespace flowscope::capture {
+
+// Codes of TF_Code that we set ourselves.
+inline constexpr int kTfCancelled = 1;
+inline constexpr int kTfInvalidArgument = 3;
+inline constexpr int kTfInternal = 13;
 
 class Recorder {
  public:
@@ -82,8 +88,15 @@ class Recorder {
 
   // Hook side.
   void Execute(TFE_Op* op, TFE_TensorHandle** outputs, int* num_outputs, TF_Status* status);
+  // `location` kNoId: the user's line is looked up. `name`: the node behind the op, in a function.
+  void ExecuteOp(TFE_Op* op, TFE_TensorHandle** outputs, int* num_outputs, TF_Status* status,
+                 LocationId location, std::string_view name);
   void OnCopy(TFE_TensorHandle* original, TFE_TensorHandle* copy);
   void OnValueRead(TFE_TensorHandle* handle);
+
+  // Interpreter side.
+  void AddBodyConstant(TFE_TensorHandle* value, std::string_view name);
+  RegionId OpenBodyRegion(const interp::RegionInfo& info, OpId call);
 
   // One op as op callbacks report it, after it ran.
   void RecordCallback(const std::string& type, const std::vector<TFE_TensorHandle*>& inputs,
@@ -125,6 +138,7 @@ class Recorder {
                           bool literal_producer);
   EdgeRecord ResolveWrapped(TFE_TensorHandle* handle, Wrapped& wrapped, const Pending& pending,
                             int index, int count, bool literal_producer);
+  EdgeRecord AddLiteral(TFE_TensorHandle* handle);
   EdgeRecord AddUnknown(TFE_TensorHandle* handle);
   EdgeRecord ResolveResource(TFE_TensorHandle* handle, Pending& pending);
   EdgeRecord AddSourceEdge(TFE_TensorHandle* handle, OpKind kind, EdgeClass edge_class,
@@ -138,7 +152,17 @@ class Recorder {
   void NoteOrigins(OpId source, TFE_TensorHandle* handle);
   void WrapConstant(TFE_TensorHandle* input, TFE_TensorHandle* output);
 
+  void Run(TFE_Op* op, TFE_Context* context, Pending& pending,
+           const std::vector<TFE_TensorHandle*>& inputs, TFE_TensorHandle** outputs,
+           int* num_outputs, TF_Status* status);
   void Finish(TFE_Op* op, Pending& pending, std::span<TFE_TensorHandle*> outputs);
+  std::string FunctionOf(OpId call) const;
+  bool OpensFunction(OpId call);
+  std::string FunctionToOpen(TFE_Context* context, OpId call);
+  void RunInside(TFE_Context* context, const std::string& function, OpId call,
+                 const std::vector<TFE_TensorHandle*>& inputs, TFE_TensorHandle** outputs,
+                 int* num_outputs, TF_Status* status);
+  void FinishCall(const Pending& pending, std::span<TFE_TensorHandle*> outputs);
   TensorRecord DescribeTensor(TFE_TensorHandle* handle);
   void AddOutput(TFE_TensorHandle* handle, OpId id, int index, bool keep);
   bool Keeps(OpId id) const;

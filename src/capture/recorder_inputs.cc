@@ -81,14 +81,7 @@ EdgeRecord Recorder::ResolveWrapped(TFE_TensorHandle* handle, Wrapped& wrapped,
       return {input->tensor, input->edge_class, 0};
     }
   }
-  if (wrapped.rank == 0 || literal_producer) {
-    TensorRecord record = DescribeTensor(handle);
-    record.state = PayloadState::kKept;
-    const TensorId tensor = builder_.AddTensor(record);
-    payloads_->Keep(tensor, tf::ShareHandle(handle));
-    handles_.InsertHeld(handle, {tensor, EdgeClass::kLiteral});
-    return {tensor, EdgeClass::kLiteral, 0};
-  }
+  if (wrapped.rank == 0 || literal_producer) return AddLiteral(handle);
   if (values_read_.empty() || IsArgumentInput(pending.def, index, count)) {
     return AddSourceEdge(handle, OpKind::kConstant, EdgeClass::kConstant, "");
   }
@@ -97,17 +90,19 @@ EdgeRecord Recorder::ResolveWrapped(TFE_TensorHandle* handle, Wrapped& wrapped,
   return edge;
 }
 
+EdgeRecord Recorder::AddLiteral(TFE_TensorHandle* handle) {
+  TensorRecord record = DescribeTensor(handle);
+  record.state = PayloadState::kKept;
+  const TensorId tensor = builder_.AddTensor(record);
+  payloads_->Keep(tensor, tf::ShareHandle(handle));
+  handles_.InsertHeld(handle, {tensor, EdgeClass::kLiteral});
+  return {tensor, EdgeClass::kLiteral, 0};
+}
+
 // Nobody made this handle while we looked: it existed before, or it shares a buffer with a recorded
 // tensor (DLPack).
 EdgeRecord Recorder::AddUnknown(TFE_TensorHandle* handle) {
-  if (RankOf(handle) == 0) {
-    TensorRecord record = DescribeTensor(handle);
-    record.state = PayloadState::kKept;
-    const TensorId tensor = builder_.AddTensor(record);
-    payloads_->Keep(tensor, tf::ShareHandle(handle));
-    handles_.InsertHeld(handle, {tensor, EdgeClass::kLiteral});
-    return {tensor, EdgeClass::kLiteral, 0};
-  }
+  if (RankOf(handle) == 0) return AddLiteral(handle);
   if (const auto alias = FindByBuffer(handle)) {
     payloads_->Pin(tf::ShareHandle(handle));
     handles_.InsertHeld(handle, *alias);

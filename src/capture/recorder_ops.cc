@@ -4,9 +4,6 @@
 namespace flowscope::capture {
 namespace {
 
-constexpr int kTfInvalidArgument = 3;  // codes of TF_Code
-constexpr int kTfCancelled = 1;
-
 std::vector<TFE_TensorHandle*> FlatInputs(const TFE_Op* op, TF_Status* status) {
   const tf::CApi& api = tf::Api();
   const int count = api.TFE_OpGetFlatInputCount(op, status);
@@ -22,16 +19,24 @@ void Recorder::Execute(TFE_Op* op, TFE_TensorHandle** outputs, int* num_outputs,
                        TF_Status* status) {
   const tf::CApi& api = tf::Api();
   const tf::StatusPtr ours = tf::NewStatus();
-  const std::string_view type = api.TFE_OpGetName(op, ours.get());
-  const std::vector<TFE_TensorHandle*> inputs = FlatInputs(op, ours.get());
-  if (type == "_EagerConst") {
+  if (std::string_view(api.TFE_OpGetName(op, ours.get())) == "_EagerConst") {
     api.TFE_Execute(op, outputs, num_outputs, status);
-    if (api.TF_GetCode(status) == 0) WrapConstant(inputs.front(), outputs[0]);
+    if (api.TF_GetCode(status) == 0) {
+      WrapConstant(api.TFE_OpGetFlatInput(op, 0, ours.get()), outputs[0]);
+    }
     return;
   }
+  ExecuteOp(op, outputs, num_outputs, status, Locate(), "");
+}
+
+void Recorder::ExecuteOp(TFE_Op* op, TFE_TensorHandle** outputs, int* num_outputs,
+                         TF_Status* status, LocationId location, std::string_view name) {
+  const tf::CApi& api = tf::Api();
+  const tf::StatusPtr ours = tf::NewStatus();
+  const std::string_view type = api.TFE_OpGetName(op, ours.get());
+  const std::vector<TFE_TensorHandle*> inputs = FlatInputs(op, ours.get());
   TFE_Context* context = api.TFE_OpGetContext(op, ours.get());
   if (run_counter_ == 0) builder_.tables().info.asynchronous = tf::ContextIsAsync(context);
-  const LocationId location = Locate();
   Pending pending;
   const TypeInfo& info = InfoOf(type, context);
   pending.traits = info.traits;
@@ -39,21 +44,40 @@ void Recorder::Execute(TFE_Op* op, TFE_TensorHandle** outputs, int* num_outputs,
   std::vector<EdgeRecord> edges;
   ResolveInputs(inputs, pending, edges);  // appends sources, which must stand before the op
   Begin(type, location, edges, pending);
+  builder_.op(pending.id).name = builder_.Intern(name);
   ReadAttrs(op, pending.id);
-  if (!pending.traits.is_variable_read) {
-    for (const VariableTracker::Watch& watch : pending.watches) variables_.Before(op, watch);
-  }
+  Run(op, context, pending, inputs, outputs, num_outputs, status);
+}
+
+void Recorder::Run(TFE_Op* op, TFE_Context* context, Pending& pending,
+                   const std::vector<TFE_TensorHandle*>& inputs, TFE_TensorHandle** outputs,
+                   int* num_outputs, TF_Status* status) {
+  const OpId id = pending.id;
+  const std::string function =
+      pending.traits.is_function_call ? FunctionToOpen(context, id) : std::string();
   const int64_t start = Now();
-  api.TFE_Execute(op, outputs, num_outputs, status);
-  const int64_t end = Now();
-  builder_.op(pending.id).start_ns = start;
-  builder_.op(pending.id).duration_ns = end - start;
-  if (api.TF_GetCode(status) != 0) {
-    builder_.op(pending.id).error = builder_.Intern(api.TF_Message(status));
+  if (!function.empty()) {
+    RunInside(context, function, id, inputs, outputs, num_outputs, status);
+  } else {
+    if (!pending.traits.is_variable_read) {
+      for (const VariableTracker::Watch& watch : pending.watches) variables_.Before(op, watch);
+    }
+    builder_.op(id).start_ns = Now();
+    tf::Api().TFE_Execute(op, outputs, num_outputs, status);
+  }
+  if (!function.empty()) builder_.op(id).start_ns = start;
+  builder_.op(id).duration_ns = Now() - builder_.op(id).start_ns;
+  if (tf::Api().TF_GetCode(status) != 0) {
+    builder_.op(id).error = builder_.Intern(tf::Api().TF_Message(status));
     return;
   }
-  Finish(op, pending, {outputs, static_cast<size_t>(*num_outputs)});
-  StopAfter(pending.id, outputs, num_outputs, status);
+  const std::span<TFE_TensorHandle*> made(outputs, static_cast<size_t>(*num_outputs));
+  if (!function.empty()) {
+    FinishCall(pending, made);
+    return;
+  }
+  Finish(op, pending, made);
+  StopAfter(id, outputs, num_outputs, status);
 }
 
 LocationId Recorder::Locate() {
@@ -81,9 +105,7 @@ void Recorder::Begin(std::string_view type, LocationId location,
   record.location = location;
   record.run_counter = ++run_counter_;
   record.start_ns = Now();
-  if (pending.traits.is_function_call) {
-    record.opaque_reason = builder_.Intern("a compiled function is recorded as one op");
-  } else if (pending.traits.takes_functions) {
+  if (pending.traits.takes_functions) {
     record.opaque_reason = builder_.Intern("the op's kernel runs functions itself");
   }
   pending.id = builder_.BeginOp(record);
@@ -136,8 +158,9 @@ void Recorder::RecordVariableUse(TFE_Op* op, const Pending& pending,
       variables_.OnRead(watch.variable, pending.id, outputs[0], record.outputs.first);
       record.kind = OpKind::kVariableRead;
     } else if (variables_.After(op, watch, pending.id, pending.traits.no_outputs,
-                                options_.keep_values)) {
-      builder_.op(pending.id).kind = OpKind::kVariableWrite;
+                                options_.keep_values) &&
+               record.kind != OpKind::kCall) {
+      record.kind = OpKind::kVariableWrite;
     }
   }
 }

@@ -1,9 +1,10 @@
 #include "interp/attr_value.h"
 
 #include <cstring>
+#include <utility>
+
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
-#include <utility>
 
 #include "base/dtype.h"
 
@@ -54,7 +55,8 @@ Status ReadList(pbf_reader reader, AttrValue& value) {
       case tag_and_type(kListFunctionField, kBytes):
         FLOWSCOPE_RETURN_IF_ERROR(ReadFunction(View(reader), value));
         break;
-      default: reader.skip();
+      default:
+        reader.skip();
     }
   }
   return Status::Ok();
@@ -77,23 +79,37 @@ Status ReadField(pbf_reader& reader, AttrValue& value) {
     case tag_and_type(kListField, kBytes):
       value.kind = AttrKind::kList;
       return ReadList(reader.get_message(), value);
-    case tag_and_type(2, kBytes): Set(value, AttrKind::kString, View(reader)); break;
-    case tag_and_type(3, kVarint): Set(value, AttrKind::kInt, reader.get_int64()); break;
+    case tag_and_type(2, kBytes):
+      Set(value, AttrKind::kString, View(reader));
+      break;
+    case tag_and_type(3, kVarint):
+      Set(value, AttrKind::kInt, reader.get_int64());
+      break;
     case tag_and_type(4, kFixed32):
       value.kind = AttrKind::kFloat;
       value.real = reader.get_float();
       break;
-    case tag_and_type(5, kVarint): Set(value, AttrKind::kBool, reader.get_int64()); break;
-    case tag_and_type(kTypeField, kVarint): Set(value, AttrKind::kType, reader.get_int64()); break;
-    case tag_and_type(7, kBytes): Set(value, AttrKind::kShape, View(reader)); break;
-    case tag_and_type(8, kBytes): Set(value, AttrKind::kTensor, View(reader)); break;
+    case tag_and_type(5, kVarint):
+      Set(value, AttrKind::kBool, reader.get_int64());
+      break;
+    case tag_and_type(kTypeField, kVarint):
+      Set(value, AttrKind::kType, reader.get_int64());
+      break;
+    case tag_and_type(7, kBytes):
+      Set(value, AttrKind::kShape, View(reader));
+      break;
+    case tag_and_type(8, kBytes):
+      Set(value, AttrKind::kTensor, View(reader));
+      break;
     case tag_and_type(kPlaceholderField, kBytes):
       Set(value, AttrKind::kPlaceholder, View(reader));
       break;
     case tag_and_type(kFunctionField, kBytes):
       value.kind = AttrKind::kFunction;
       return ReadFunction(View(reader), value);
-    default: reader.skip(); value.kind = AttrKind::kUnknown;
+    default:
+      reader.skip();
+      value.kind = AttrKind::kUnknown;
   }
   return Status::Ok();
 }
@@ -169,7 +185,8 @@ std::optional<int32_t> ReadScalarInt32(pbf_reader tensor) {
         value = *numbers.begin();
         break;
       }
-      default: tensor.skip();
+      default:
+        tensor.skip();
     }
   }
   return is_int32 ? value : std::nullopt;

@@ -29,9 +29,9 @@ enum class AttrKind : uint8_t {
 
 struct AttrValue {
   AttrKind kind = AttrKind::kNone;
-  int64_t number = 0;      // kInt, kBool, kType
-  double real = 0;         // kFloat
-  std::string_view bytes;  // kString; kPlaceholder: its name; kTensor: the TensorProto
+  int64_t number = 0;                  // kInt, kBool, kType
+  double real = 0;                     // kFloat
+  std::string_view bytes;              // kString; kPlaceholder: its name; kTensor: the TensorProto
   std::vector<FunctionRef> functions;  // kFunction, or a list of them
   size_t num_types = 0;                // length of a list of types
 };

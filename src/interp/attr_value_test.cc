@@ -1,7 +1,6 @@
 #include "interp/attr_value.h"
 
 #include <gtest/gtest.h>
-
 #include <protozero/pbf_writer.hpp>
 
 #include "fake_runtime/function_writer.h"

@@ -38,9 +38,7 @@ class Resolver {
     return &body_.signatures.emplace(name, *std::move(found)).first->second;
   }
 
-  std::string_view Keep(std::string value) {
-    return body_.strings.emplace_back(std::move(value));
-  }
+  std::string_view Keep(std::string value) { return body_.strings.emplace_back(std::move(value)); }
 
   // Attributes with '_' are TensorFlow's notes to itself: a value there is never looked into.
   void AddAttr(const AttrEntry& attr, BodyNode& node) {
@@ -83,12 +81,18 @@ class Resolver {
 
   void FindCallees(BodyNode& node) {
     switch (node.kind) {
-      case NodeKind::kCall: return AddCall(node);
-      case NodeKind::kIf: return AddCallees(node, {"then_branch", "else_branch"});
-      case NodeKind::kCase: return AddCallees(node, {"branches"});
-      case NodeKind::kWhile: return AddCallees(node, {"cond", "body"});
-      case NodeKind::kOp: return AddKernelFunctions(node);
-      default: return;
+      case NodeKind::kCall:
+        return AddCall(node);
+      case NodeKind::kIf:
+        return AddCallees(node, {"then_branch", "else_branch"});
+      case NodeKind::kCase:
+        return AddCallees(node, {"branches"});
+      case NodeKind::kWhile:
+        return AddCallees(node, {"cond", "body"});
+      case NodeKind::kOp:
+        return AddKernelFunctions(node);
+      default:
+        return;
     }
   }
 
@@ -151,7 +155,8 @@ std::optional<uint64_t> ArgLength(const tf::OpArg& arg, const AttrList& attrs) {
   const Result<AttrValue> value = ParseAttrValue(*attr);
   if (!value.ok()) return {};
   if (is_types) {
-    return value->kind == AttrKind::kList ? std::optional<uint64_t>(value->num_types) : std::nullopt;
+    return value->kind == AttrKind::kList ? std::optional<uint64_t>(value->num_types)
+                                          : std::nullopt;
   }
   if (value->kind != AttrKind::kInt || value->number < 0) return {};
   return static_cast<uint64_t>(value->number);

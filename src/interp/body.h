@@ -21,11 +21,11 @@ struct BodyNode {
   const NodeDef* def = nullptr;
   const tf::OpDef* op = nullptr;  // a function's signature where it calls one; null: unknown type
   NodeKind kind = NodeKind::kOp;
-  AttrList attrs;                      // placeholders replaced, defaults filled in
-  std::vector<FunctionRef> callees;    // the functions that are opened when it runs
+  AttrList attrs;                          // placeholders replaced, defaults filled in
+  std::vector<FunctionRef> callees;        // the functions that are opened when it runs
   std::vector<FunctionRef> run_by_kernel;  // and those that its kernel runs itself
-  std::string bad_attr;                // name of an attribute that cannot be read
-  std::string unbound;                 // name of a placeholder without a value
+  std::string bad_attr;                    // name of an attribute that cannot be read
+  std::string unbound;                     // name of a placeholder without a value
 };
 
 // The signature of a function of the context; nullopt where it has none of that name.
@@ -41,7 +41,7 @@ struct Body {
   std::vector<BodyNode> nodes;  // in the order of the definition
   std::unordered_map<std::string_view, uint32_t> node_by_name;
   std::unordered_map<std::string_view, tf::OpDef> signatures;  // of functions that nodes name
-  std::deque<std::string> strings;  // values that stand in no definition
+  std::deque<std::string> strings;                             // values that stand in no definition
 };
 
 // Fills `body` from a parsed definition, whose bytes must outlive it.

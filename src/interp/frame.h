@@ -41,9 +41,9 @@ struct Frame {
   uint32_t body_index = 0;  // in the program
   FrameRole role = FrameRole::kOutermost;
   RegionKind kind = RegionKind::kFunction;
-  uint32_t index = 0;            // of the region
-  std::string_view label;        // of the region
-  uint32_t region = 0;           // the host's token
+  uint32_t index = 0;      // of the region
+  std::string_view label;  // of the region
+  uint32_t region = 0;     // the host's token
   uint32_t next_node = 0;
   HeldHandles slots;
   std::unique_ptr<Loop> loop;

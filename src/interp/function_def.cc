@@ -1,6 +1,7 @@
 #include "interp/function_def.h"
 
 #include <algorithm>
+
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 
@@ -24,9 +25,14 @@ AttrEntry ReadEntry(pbf_reader reader) {
   AttrEntry entry;
   while (reader.next()) {
     switch (reader.tag_and_type()) {
-      case tag_and_type(1, kBytes): entry.first = View(reader); break;
-      case tag_and_type(2, kBytes): entry.second = View(reader); break;
-      default: reader.skip();
+      case tag_and_type(1, kBytes):
+        entry.first = View(reader);
+        break;
+      case tag_and_type(2, kBytes):
+        entry.second = View(reader);
+        break;
+      default:
+        reader.skip();
     }
   }
   return entry;
@@ -45,12 +51,23 @@ NodeDef ReadNode(pbf_reader reader) {
   NodeDef node;
   while (reader.next()) {
     switch (reader.tag_and_type()) {
-      case tag_and_type(1, kBytes): node.name = View(reader); break;
-      case tag_and_type(2, kBytes): node.op = View(reader); break;
-      case tag_and_type(3, kBytes): node.inputs.push_back(View(reader)); break;
-      case tag_and_type(4, kBytes): node.device = View(reader); break;
-      case tag_and_type(5, kBytes): node.attrs.push_back(ReadEntry(reader.get_message())); break;
-      default: reader.skip();
+      case tag_and_type(1, kBytes):
+        node.name = View(reader);
+        break;
+      case tag_and_type(2, kBytes):
+        node.op = View(reader);
+        break;
+      case tag_and_type(3, kBytes):
+        node.inputs.push_back(View(reader));
+        break;
+      case tag_and_type(4, kBytes):
+        node.device = View(reader);
+        break;
+      case tag_and_type(5, kBytes):
+        node.attrs.push_back(ReadEntry(reader.get_message()));
+        break;
+      default:
+        reader.skip();
     }
   }
   SortAttrs(node.attrs);
@@ -74,9 +91,14 @@ std::pair<uint32_t, AttrList> ReadArgAttrs(pbf_reader reader) {
   std::pair<uint32_t, AttrList> entry;
   while (reader.next()) {
     switch (reader.tag_and_type()) {
-      case tag_and_type(1, kVarint): entry.first = reader.get_uint32(); break;
-      case tag_and_type(2, kBytes): entry.second = ReadArgAttrList(reader.get_message()); break;
-      default: reader.skip();
+      case tag_and_type(1, kVarint):
+        entry.first = reader.get_uint32();
+        break;
+      case tag_and_type(2, kBytes):
+        entry.second = ReadArgAttrList(reader.get_message());
+        break;
+      default:
+        reader.skip();
     }
   }
   return entry;
@@ -95,17 +117,26 @@ Status ReadFunction(pbf_reader reader, FunctionDef& function) {
   std::string_view signature;
   while (reader.next()) {
     switch (reader.tag_and_type()) {
-      case tag_and_type(1, kBytes): signature = View(reader); break;
-      case tag_and_type(3, kBytes): function.nodes.push_back(ReadNode(reader.get_message())); break;
-      case tag_and_type(4, kBytes): function.returns.push_back(ReadEntry(reader.get_message())); break;
-      case tag_and_type(5, kBytes): function.attrs.push_back(ReadEntry(reader.get_message())); break;
+      case tag_and_type(1, kBytes):
+        signature = View(reader);
+        break;
+      case tag_and_type(3, kBytes):
+        function.nodes.push_back(ReadNode(reader.get_message()));
+        break;
+      case tag_and_type(4, kBytes):
+        function.returns.push_back(ReadEntry(reader.get_message()));
+        break;
+      case tag_and_type(5, kBytes):
+        function.attrs.push_back(ReadEntry(reader.get_message()));
+        break;
       case tag_and_type(6, kBytes):
         function.control_returns.push_back(ReadEntry(reader.get_message()));
         break;
       case tag_and_type(7, kBytes):
         function.arg_attrs.push_back(ReadArgAttrs(reader.get_message()));
         break;
-      default: reader.skip();
+      default:
+        reader.skip();
     }
   }
   SortAttrs(function.attrs);
@@ -119,9 +150,14 @@ FunctionRef ReadFunctionRef(pbf_reader reader) {
   FunctionRef function;
   while (reader.next()) {
     switch (reader.tag_and_type()) {
-      case tag_and_type(1, kBytes): function.name = View(reader); break;
-      case tag_and_type(2, kBytes): function.attrs.push_back(ReadEntry(reader.get_message())); break;
-      default: reader.skip();
+      case tag_and_type(1, kBytes):
+        function.name = View(reader);
+        break;
+      case tag_and_type(2, kBytes):
+        function.attrs.push_back(ReadEntry(reader.get_message()));
+        break;
+      default:
+        reader.skip();
     }
   }
   SortAttrs(function.attrs);

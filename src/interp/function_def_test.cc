@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
 #include <protozero/pbf_writer.hpp>
 
 #include "fake_runtime/function_writer.h"
@@ -27,15 +26,16 @@ class FunctionDefTest : public ::testing::Test {
 };
 
 TEST_F(FunctionDefTest, GivesSignatureNodesAndReturns) {
-  const FunctionDef function = Parse(fake::FunctionWriter("f")
-                                         .Arg("x")
-                                         .Arg("n", DType::kInt32)
-                                         .Node("sum", "AddV2", {"x", "x", "^other"}, {}, "/device:CPU:0")
-                                         .Node("other", "NoOp")
-                                         .Returns("y", "sum:z:0")
-                                         .ControlReturns("other")
-                                         .Stateful()
-                                         .Bytes());
+  const FunctionDef function =
+      Parse(fake::FunctionWriter("f")
+                .Arg("x")
+                .Arg("n", DType::kInt32)
+                .Node("sum", "AddV2", {"x", "x", "^other"}, {}, "/device:CPU:0")
+                .Node("other", "NoOp")
+                .Returns("y", "sum:z:0")
+                .ControlReturns("other")
+                .Stateful()
+                .Bytes());
   EXPECT_EQ(function.signature.name, "f");
   EXPECT_TRUE(function.signature.is_stateful);
   ASSERT_EQ(function.signature.inputs.size(), 2u);
@@ -52,11 +52,8 @@ TEST_F(FunctionDefTest, GivesSignatureNodesAndReturns) {
 }
 
 TEST_F(FunctionDefTest, OfTwoAttributesWithOneNameTheLaterCounts) {
-  const FunctionDef function = Parse(fake::FunctionWriter("f")
-                                         .Attr("b", "first")
-                                         .Attr("a", "other")
-                                         .Attr("b", "second")
-                                         .Bytes());
+  const FunctionDef function = Parse(
+      fake::FunctionWriter("f").Attr("b", "first").Attr("a", "other").Attr("b", "second").Bytes());
   EXPECT_THAT(function.attrs, ElementsAre(Pair("a", "other"), Pair("b", "second")));
 }
 

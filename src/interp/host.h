@@ -15,7 +15,7 @@ struct NodeInfo {
   std::string_view function;  // function the node stands in
   std::string_view name;      // node name: name scopes separated by '/'
   std::string_view op;
-  std::string_view attrs;     // serialized NameAttrList, defaults filled in
+  std::string_view attrs;  // serialized NameAttrList, defaults filled in
 };
 
 // A body that is about to run. A loop gives a region for every iteration, named after its node; the

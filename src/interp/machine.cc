@@ -18,7 +18,8 @@ constexpr size_t kShownRegions = 12;
 std::string DescribeRegion(const Frame& frame) {
   std::string text(frame.label);
   if (frame.kind == RegionKind::kIteration) text += " iteration " + std::to_string(frame.index);
-  if (frame.role == FrameRole::kCondition) text += " before iteration " + std::to_string(frame.index);
+  if (frame.role == FrameRole::kCondition)
+    text += " before iteration " + std::to_string(frame.index);
   return text;
 }
 
@@ -47,7 +48,8 @@ HeldHandles Machine::Run(std::span<TFE_TensorHandle* const> args) {
     if (body.plan->kept[i]) frame.slots[i] = Share(args[i]);
   }
   if (!ok()) return {};
-  frame.region = host_.EnterRegion({RegionKind::kFunction, frame.label, frame.label, {}, 0, nullptr});
+  frame.region =
+      host_.EnterRegion({RegionKind::kFunction, frame.label, frame.label, {}, 0, nullptr});
   frames_.push_back(std::move(frame));
   while (!frames_.empty()) {
     if (Step()) continue;
@@ -64,15 +66,19 @@ bool Machine::Step() {
 
 bool Machine::RunNode(Frame& frame) {
   switch (frame.node().kind) {
-    case NodeKind::kConstant: return MakeConstant(frame);
+    case NodeKind::kConstant:
+      return MakeConstant(frame);
     case NodeKind::kIf:
-    case NodeKind::kCase: return StartBranch(frame);
-    case NodeKind::kWhile: return StartLoop(frame);
+    case NodeKind::kCase:
+      return StartBranch(frame);
+    case NodeKind::kWhile:
+      return StartLoop(frame);
     case NodeKind::kCall: {
       HeldHandles args;
       return TakeInputs(frame, 0, args) && Open(frame, {}, std::move(args));
     }
-    default: return RunOp(frame);
+    default:
+      return RunOp(frame);
   }
 }
 
@@ -174,10 +180,10 @@ bool Machine::ContinueLoop(Frame& frame, HeldHandle condition) {
   if (!goes_on.ok()) return Fail(goes_on.status());
   if (*goes_on) {
     loop.condition = std::move(condition);
-    return Open(frame,
-                {1, FrameRole::kIteration, RegionKind::kIteration, loop.iteration,
-                 loop.condition.get()},
-                std::exchange(loop.values, {}));
+    return Open(
+        frame,
+        {1, FrameRole::kIteration, RegionKind::kIteration, loop.iteration, loop.condition.get()},
+        std::exchange(loop.values, {}));
   }
   HeldHandles outputs = std::move(loop.values);
   frame.loop.reset();
@@ -199,8 +205,8 @@ bool Machine::Open(Frame& frame, const Opening& opening, HeldHandles args) {
   for (size_t i = 0; i < args.size(); ++i) {
     if (inner.plan().kept[i]) inner.slots[i] = std::move(args[i]);
   }
-  inner.region = host_.EnterRegion({opening.kind, inner.label, inner.plan().name,
-                                    frame.node().name, opening.index, opening.predicate});
+  inner.region = host_.EnterRegion({opening.kind, inner.label, inner.plan().name, frame.node().name,
+                                    opening.index, opening.predicate});
   frames_.push_back(std::move(inner));
   return true;
 }
@@ -223,12 +229,16 @@ bool Machine::Deliver(FrameRole role, HeldHandles values) {
   }
   Frame& frame = frames_.back();
   switch (role) {
-    case FrameRole::kCondition: return ContinueLoop(frame, std::move(values.front()));
+    case FrameRole::kCondition:
+      return ContinueLoop(frame, std::move(values.front()));
     case FrameRole::kIteration:
       frame.loop->values = std::move(values);
       ++frame.loop->iteration;
       return TestLoop(frame);
-    default: Store(frame, values); ++frame.next_node; return true;
+    default:
+      Store(frame, values);
+      ++frame.next_node;
+      return true;
   }
 }
 

@@ -53,7 +53,8 @@ bool HasInput(const tf::OpDef& def, std::string_view name) {
 }
 
 bool HasAttr(const tf::OpDef& def, std::string_view name) {
-  return std::ranges::any_of(def.attrs, [name](const tf::OpAttr& attr) { return attr.name == name; });
+  return std::ranges::any_of(def.attrs,
+                             [name](const tf::OpAttr& attr) { return attr.name == name; });
 }
 
 bool IsStatefulRandom(const tf::OpDef& def, const AttrList& attrs) {

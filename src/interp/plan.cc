@@ -21,10 +21,14 @@ bool IsTrue(const AttrList& attrs, std::string_view name) {
 std::string LabelOf(const BodyNode& node, size_t index) {
   const std::string name(node.def->name);
   switch (node.kind) {
-    case NodeKind::kIf: return name + (index == 0 ? ":then_branch" : ":else_branch");
-    case NodeKind::kCase: return name + ":branch_" + std::to_string(index);
-    case NodeKind::kWhile: return index == 0 ? name + ":cond" : name;
-    default: return std::string(node.callees[index].name);
+    case NodeKind::kIf:
+      return name + (index == 0 ? ":then_branch" : ":else_branch");
+    case NodeKind::kCase:
+      return name + ":branch_" + std::to_string(index);
+    case NodeKind::kWhile:
+      return index == 0 ? name + ":cond" : name;
+    default:
+      return std::string(node.callees[index].name);
   }
 }
 
@@ -105,11 +109,13 @@ class PlanBuilder {
         body_.function.returns.begin(), body_.function.returns.end());
     for (const tf::OpArg& output : body_.function.signature.outputs) {
       const auto entry = returns.find(output.name);
-      if (entry == returns.end()) return Unsupported("nothing is returned as '" + output.name + "'");
+      if (entry == returns.end())
+        return Unsupported("nothing is returned as '" + output.name + "'");
       Result<SlotRange> range = slots_.Find(entry->second);
       if (!range.ok()) return range.status();
       if (range->node != kNoNode) order_.roots.push_back(range->node);
-      for (uint32_t i = 0; i < range->count; ++i) plan_.returns.push_back({range->first + i, false});
+      for (uint32_t i = 0; i < range->count; ++i)
+        plan_.returns.push_back({range->first + i, false});
     }
     return Status::Ok();
   }
@@ -215,9 +221,12 @@ Status LayOut(const Body& body, const Bindings& bindings, Plan& plan) {
 CalleeShape ShapeOfCallee(const PlanNode& node, uint32_t index) {
   switch (node.kind) {
     case NodeKind::kIf:
-    case NodeKind::kCase: return {node.num_inputs - 1, node.num_outputs};
-    case NodeKind::kWhile: return {node.num_inputs, index == 0 ? 1 : node.num_outputs};
-    default: return {node.num_inputs, node.num_outputs};
+    case NodeKind::kCase:
+      return {node.num_inputs - 1, node.num_outputs};
+    case NodeKind::kWhile:
+      return {node.num_inputs, index == 0 ? 1 : node.num_outputs};
+    default:
+      return {node.num_inputs, node.num_outputs};
   }
 }
 
@@ -239,8 +248,8 @@ std::shared_ptr<const Plan> BuildPlan(std::string definition, const Bindings& bi
   const Status laid_out = LayOut(body, bindings, *plan);
   if (!laid_out.ok()) {
     plan->nodes.clear();
-    plan->findings.push_back(MakeFinding(kNoPlan, laid_out.message() + ", function '" +
-                                                      plan->name + "'"));
+    plan->findings.push_back(
+        MakeFinding(kNoPlan, laid_out.message() + ", function '" + plan->name + "'"));
   }
   plan->strings = std::move(body.strings);
   return plan;

@@ -47,9 +47,9 @@ struct PlanNode {
   uint32_t constant_index = 0;  // kConstant
   uint32_t first_input = 0;     // into Plan::inputs
   uint32_t num_inputs = 0;
-  uint32_t first_output = 0;    // slot; the others follow
+  uint32_t first_output = 0;  // slot; the others follow
   uint32_t num_outputs = 0;
-  uint32_t first_callee = 0;    // into Plan::callees; While: the condition, then the body
+  uint32_t first_callee = 0;  // into Plan::callees; While: the condition, then the body
   uint32_t num_callees = 0;
 };
 
@@ -68,7 +68,7 @@ struct Plan {
   std::vector<bool> kept;  // by slot: somebody needs the value
   std::deque<AttrSet> attr_sets;
   std::deque<std::string> strings;  // constants that stand in no definition
-  std::vector<Finding> findings;  // rows of the refuse-list
+  std::vector<Finding> findings;    // rows of the refuse-list
   uint32_t num_args = 0;
   uint32_t num_constants = 0;
   bool must_compile = false;  // by XLA

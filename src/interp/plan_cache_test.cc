@@ -1,8 +1,8 @@
 #include "interp/plan_cache.h"
 
-#include <gtest/gtest.h>
-
 #include <thread>
+
+#include <gtest/gtest.h>
 
 #include "fake_runtime/function_writer.h"
 

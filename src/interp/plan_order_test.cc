@@ -1,10 +1,10 @@
 #include "interp/plan_order.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 namespace flowscope::interp {
 namespace {

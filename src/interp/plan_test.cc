@@ -99,10 +99,11 @@ TEST_F(PlanTest, AListOutputTakesAsManySlotsAsItsAttributeSays) {
 }
 
 TEST_F(PlanTest, AttributesWithTheirDefaultAreFilledIn) {
-  const auto plan = Build(FunctionWriter("f")
-                              .Arg("a")
-                              .Node("m", "MatMul", {"a", "a"}, {{"transpose_b", fake::BoolAttr(true)}})
-                              .Returns("r", "m:product:0"));
+  const auto plan =
+      Build(FunctionWriter("f")
+                .Arg("a")
+                .Node("m", "MatMul", {"a", "a"}, {{"transpose_b", fake::BoolAttr(true)}})
+                .Returns("r", "m:product:0"));
   const AttrSet& attrs = *plan->nodes[0].attrs;
   EXPECT_EQ(attrs.op, "MatMul");
   const auto shown = SplitAttrs(attrs.name_attr_list);
@@ -205,12 +206,16 @@ TEST_F(PlanTest, NamesTheFunctionsThatNodesOpen) {
           .Node("call", "PartitionedCall", {"x"},
                 {{"Tin", types}, {"Tout", types}, {"f", fake::FuncAttr("g")}})
           .Node("if", "StatelessIf", {"p", "call:output:0"},
-                {{"Tin", types}, {"Tout", types}, {"then_branch", fake::FuncAttr("yes")},
+                {{"Tin", types},
+                 {"Tout", types},
+                 {"then_branch", fake::FuncAttr("yes")},
                  {"else_branch", fake::BoundFuncAttr("no", {{"T", fake::IntAttr(1)}})}})
           .Node("case", "StatelessCase", {"i", "if:output:0"},
                 {{"Tin", types}, {"Tout", types}, {"branches", fake::FunctionsAttr({"a", "b"})}})
           .Node("while", "StatelessWhile", {"case:output:0"},
-                {{"T", types}, {"cond", fake::FuncAttr("c")}, {"body", fake::FuncAttr("d")},
+                {{"T", types},
+                 {"cond", fake::FuncAttr("c")},
+                 {"body", fake::FuncAttr("d")},
                  {"_XlaMustCompile", fake::BoolAttr(true)}})
           .Node("map", "MapDefun", {"while:output:0"},
                 {{"Targuments", types}, {"output_types", types}, {"f", fake::FuncAttr("m")}})
@@ -239,9 +244,8 @@ TEST_F(PlanTest, ANodeMayCallAFunctionByItsName) {
     if (name != "g") return {};
     return ParseFunctionDef(callee.Bytes())->signature;
   };
-  const auto plan =
-      Build(FunctionWriter("f").Arg("x").Node("call", "g", {"x"}).Returns("r", "call:b:0"), {},
-            finder);
+  const auto plan = Build(
+      FunctionWriter("f").Arg("x").Node("call", "g", {"x"}).Returns("r", "call:b:0"), {}, finder);
   ASSERT_EQ(plan->nodes.size(), 1u);
   EXPECT_EQ(plan->nodes[0].kind, NodeKind::kCall);
   EXPECT_EQ(plan->nodes[0].num_outputs, 2u);
@@ -265,9 +269,9 @@ TEST_F(PlanTest, SaysWhatHasNoName) {
               HasSubstr("'n:y:1'"));
   EXPECT_THAT(WhyNot(FunctionWriter("f").Arg("x").Returns("r", "")), HasSubstr("nothing"));
   EXPECT_THAT(WhyNot(FunctionWriter("f").ControlReturns("gone")), HasSubstr("'gone'"));
-  EXPECT_THAT(WhyNot(FunctionWriter("f").Arg("x").Node("n", "Neg", {"x", "^gone"})
-                         .Returns("r", "n:y:0")),
-              HasSubstr("'gone'"));
+  EXPECT_THAT(
+      WhyNot(FunctionWriter("f").Arg("x").Node("n", "Neg", {"x", "^gone"}).Returns("r", "n:y:0")),
+      HasSubstr("'gone'"));
 }
 
 TEST_F(PlanTest, SaysThatInputsDoNotFit) {

@@ -17,15 +17,24 @@ T First(const Payload& payload) {
 
 Result<bool> ScalarIsTrue(const Payload& scalar) {
   switch (scalar.dtype) {
-    case DType::kBool: return First<uint8_t>(scalar) != 0;
-    case DType::kFloat32: return First<float>(scalar) != 0;
-    case DType::kFloat64: return First<double>(scalar) != 0;
-    case DType::kInt32: return First<int32_t>(scalar) != 0;
-    case DType::kUint8: return First<uint8_t>(scalar) != 0;
-    case DType::kInt16: return First<int16_t>(scalar) != 0;
-    case DType::kInt8: return First<int8_t>(scalar) != 0;
-    case DType::kInt64: return First<int64_t>(scalar) != 0;
-    case DType::kString: return !scalar.strings.front().empty();
+    case DType::kBool:
+      return First<uint8_t>(scalar) != 0;
+    case DType::kFloat32:
+      return First<float>(scalar) != 0;
+    case DType::kFloat64:
+      return First<double>(scalar) != 0;
+    case DType::kInt32:
+      return First<int32_t>(scalar) != 0;
+    case DType::kUint8:
+      return First<uint8_t>(scalar) != 0;
+    case DType::kInt16:
+      return First<int16_t>(scalar) != 0;
+    case DType::kInt8:
+      return First<int8_t>(scalar) != 0;
+    case DType::kInt64:
+      return First<int64_t>(scalar) != 0;
+    case DType::kString:
+      return !scalar.strings.front().empty();
     default:
       return InvalidArgument(std::string(DTypeName(scalar.dtype)) +
                              " cannot be converted to a boolean");

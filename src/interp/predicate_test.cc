@@ -1,8 +1,8 @@
 #include "interp/predicate.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+
+#include <gtest/gtest.h>
 
 #include "fake_runtime/fake_runtime.h"
 
@@ -54,9 +54,9 @@ TEST_F(PredicateTest, AnyOtherTensorIsTrueWhereItHasElements) {
 }
 
 TEST_F(PredicateTest, SomeScalarsHaveNoTruth) {
-  for (const auto& [dtype, name] : {std::pair(DType::kFloat16, "float16"),
-                                    std::pair(DType::kUint32, "uint32"),
-                                    std::pair(DType::kVariant, "variant")}) {
+  for (const auto& [dtype, name] :
+       {std::pair(DType::kFloat16, "float16"), std::pair(DType::kUint32, "uint32"),
+        std::pair(DType::kVariant, "variant")}) {
     const Result<bool> condition = ReadCondition(fake::RawTensor(dtype, {}, "\0\0\0\0"));
     ASSERT_FALSE(condition.ok());
     EXPECT_EQ(condition.status().code(), StatusCode::kInvalidArgument);

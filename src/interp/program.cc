@@ -52,9 +52,12 @@ class ProgramBuilder {
 
   bool Holds(const Finding& finding, uint32_t body) const {
     switch (finding.row->when) {
-      case RefuseWhen::kUnlessInterpretRandom: return !interpret_random_;
-      case RefuseWhen::kCompiledByXla: return by_xla_[body];
-      default: return true;
+      case RefuseWhen::kUnlessInterpretRandom:
+        return !interpret_random_;
+      case RefuseWhen::kCompiledByXla:
+        return by_xla_[body];
+      default:
+        return true;
     }
   }
 
@@ -100,7 +103,8 @@ class ProgramBuilder {
         const Plan& callee = *program_.bodies[body.callees[node.first_callee + i]].plan;
         if (!callee.findings.empty() && HoldsAlways(callee.findings)) continue;
         const CalleeShape shape = ShapeOfCallee(node, i);
-        if (callee.num_args == shape.num_args && callee.returns.size() == shape.num_returns) continue;
+        if (callee.num_args == shape.num_args && callee.returns.size() == shape.num_returns)
+          continue;
         Refuse(MakeFinding(kNoPlan, "'" + callee.name + "' does not fit its call at node '" +
                                         std::string(node.name) + "' of function '" +
                                         body.plan->name + "'"));

@@ -72,9 +72,9 @@ bool IsCollective(const BodyNode& node, const Body& body) {
 
 bool IsFrameOp(const BodyNode& node, const Body&) {
   const std::string_view op = node.def->op;
-  return IsOneOf(op, {"Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "RefSwitch",
-                      "RefMerge", "RefEnter", "RefExit", "RefNextIteration", "_SwitchN",
-                      "_XlaMerge"});
+  return IsOneOf(
+      op, {"Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "RefSwitch", "RefMerge",
+           "RefEnter", "RefExit", "RefNextIteration", "_SwitchN", "_XlaMerge"});
 }
 
 bool HasRefArgs(const BodyNode& node, const Body&) {
@@ -119,9 +119,9 @@ bool NeedsGraph(const BodyNode& node, const Body&) {
 // ops take no attribute with '_'.
 bool IsRewritten(const BodyNode& node, const Body&) {
   return std::ranges::any_of(node.attrs, [](const AttrEntry& attr) {
-    return IsOneOf(attr.first, {"_kernel", "_tpu_replicate", "_replication_info",
-                                "_xla_outside_compilation", "_XlaHasHostTransfer", "_layout",
-                                "_mesh"});
+    return IsOneOf(attr.first,
+                   {"_kernel", "_tpu_replicate", "_replication_info", "_xla_outside_compilation",
+                    "_XlaHasHostTransfer", "_layout", "_mesh"});
   });
 }
 
@@ -131,7 +131,8 @@ bool HasUnboundAttr(const BodyNode& node, const Body&) { return !node.unbound.em
 constexpr auto kAlways = RefuseWhen::kAlways;
 constexpr std::array<RefuseRow, 15> kRows = {{
     {kMalformed, kAlways, "has a definition that cannot be read", nullptr},
-    {kMissingFunction, kAlways, "calls a function that TensorFlow's context does not have", nullptr},
+    {kMissingFunction, kAlways, "calls a function that TensorFlow's context does not have",
+     nullptr},
     {"unknown_op", kAlways, "has an op of a type that TensorFlow does not know", IsUnknownOp},
     {"stateful_random", RefuseWhen::kUnlessInterpretRandom,
      "draws from a random op whose kernel keeps its own state", IsStatefulRandomNode, true},
@@ -149,7 +150,8 @@ constexpr std::array<RefuseRow, 15> kRows = {{
     {"tensor_attr", kAlways,
      "has an op with a tensor as attribute, which TensorFlow's eager kernel cache mixes up",
      HasTensorAttr},
-    {"needs_graph", kAlways, "has an op that exists only for passes over a whole graph", NeedsGraph},
+    {"needs_graph", kAlways, "has an op that exists only for passes over a whole graph",
+     NeedsGraph},
     {"rewritten", kAlways, "has a node that TensorFlow rewrites before it runs", IsRewritten},
     {"bad_attr", kAlways, "has an attribute of a kind that is not known here", HasBadAttr},
     {"unbound_attr", kAlways, "has an attribute whose value its caller does not give",

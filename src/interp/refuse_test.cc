@@ -1,11 +1,11 @@
 #include "interp/refuse.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <fstream>
 #include <set>
 #include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "fake_runtime/function_writer.h"
 #include "interp/interpreter.h"
@@ -60,8 +60,7 @@ std::vector<RowCase> RowCases() {
       {"xla_random",
        [] { StatelessRandom("f").Attr("_XlaMustCompile", fake::BoolAttr(true)).Add(); },
        "StatelessRandomUniform"},
-      {"collective",
-       [=] { unary("CollectiveReduce", {{"group_size", fake::IntAttr(2)}}, "data"); },
+      {"collective", [=] { unary("CollectiveReduce", {{"group_size", fake::IntAttr(2)}}, "data"); },
        "CollectiveReduce"},
       {"frame",
        [] {
@@ -175,7 +174,9 @@ TEST_F(RefuseTest, BranchesLoopsAndNodesNamedAfterFunctionsAreLookedAt) {
       .Arg("p", DType::kBool)
       .Arg("x")
       .Node("n", "If", {"p", "x"},
-            {{"Tin", Types()}, {"Tout", Types()}, {"then_branch", fake::FuncAttr("safe")},
+            {{"Tin", Types()},
+             {"Tout", Types()},
+             {"then_branch", fake::FuncAttr("safe")},
              {"else_branch", fake::FuncAttr("f")}})
       .Returns("r", "n:output:0")
       .Add();
@@ -214,7 +215,11 @@ TEST_F(RefuseTest, StatelessRandomOpsAreRefusedOnlyUnderXla) {
 
 TEST_F(RefuseTest, AnRnnWithoutDropoutDrawsNothing) {
   const auto with_dropout = [](const fake::Attrs& attrs) {
-    FunctionWriter("f").Arg("x").Node("n", "CudnnRNN", {"x"}, attrs).Returns("r", "n:output:0").Add();
+    FunctionWriter("f")
+        .Arg("x")
+        .Node("n", "CudnnRNN", {"x"}, attrs)
+        .Returns("r", "n:output:0")
+        .Add();
     return WhyRefused("f").has_value();
   };
   EXPECT_FALSE(with_dropout({}));
@@ -298,7 +303,9 @@ TEST_F(RefuseTest, FunctionsMayCallThemselves) {
   FunctionWriter("outer")
       .Arg("x")
       .Node("n", "PartitionedCall", {"x"},
-            {{"Tin", Types()}, {"Tout", Types()}, {"f", fake::FuncAttr("outer")},
+            {{"Tin", Types()},
+             {"Tout", Types()},
+             {"f", fake::FuncAttr("outer")},
              {"_XlaMustCompile", fake::BoolAttr(true)}})
       .Returns("r", "n:output:0")
       .Add();

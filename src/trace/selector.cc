@@ -195,9 +195,9 @@ SelectorPtr SelectLine(std::string file_suffix, uint32_t line) {
   const auto explain = [file_suffix](const Trace& trace) {
     return ExplainLine(trace, file_suffix);
   };
-  return MakeSelector({.text = fmt::format("line({}, {})", Quoted(file_suffix), line),
-                       .matches = matches,
-                       .explain = explain});
+  const std::string file = file_suffix.empty() ? "" : ", " + Quoted(file_suffix);
+  return MakeSelector(
+      {.text = fmt::format("line({}{})", line, file), .matches = matches, .explain = explain});
 }
 
 SelectorPtr SelectAttr(std::string name, std::string text) {

@@ -244,7 +244,8 @@ TEST_F(SelectorTest, ToStringReadsLikePython) {
                               Or(SelectText("b"), SelectAttr("padding", "SAME")));
   EXPECT_EQ(selector->ToString(),
             R"(((func("relu") & ~in_module("a.*")) - ("b" | attr("padding", "SAME"))))");
-  EXPECT_EQ(SelectLine("a\"b.py", 3)->ToString(), R"(line("a\"b.py", 3))");
+  EXPECT_EQ(SelectLine("a\"b.py", 3)->ToString(), R"(line(3, "a\"b.py"))");
+  EXPECT_EQ(SelectLine("", 3)->ToString(), "line(3)");
   EXPECT_EQ(SelectPasses({1, 3})->ToString(), "passes(1, 3)");
 }
 

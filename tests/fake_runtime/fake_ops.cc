@@ -150,7 +150,8 @@ const std::string* FindPrivateAttr(const TFE_Op& op) {
 
 void Execute(TFE_Op* op, TFE_TensorHandle** results, int* count, TF_Status* status) {
   if (const std::string* name = FindPrivateAttr(*op)) {
-    const std::string message = "EagerOperation: " + op->type + " has a private attr '" + *name + "'.";
+    const std::string message =
+        "EagerOperation: " + op->type + " has a private attr '" + *name + "'.";
     return Set(status, kUnimplemented, message);
   }
   Result<Outputs> outputs = RunAny(*op);

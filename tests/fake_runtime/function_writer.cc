@@ -1,8 +1,9 @@
 #include "fake_runtime/function_writer.h"
 
 #include <algorithm>
-#include <protozero/pbf_writer.hpp>
 #include <utility>
+
+#include <protozero/pbf_writer.hpp>
 
 #include "tf/op_registry.h"
 
@@ -43,9 +44,10 @@ std::string WriteTensor(DType dtype, const Dims& dims, Add add) {
 
 bool TakesType(const std::string& op) {
   const tf::OpDef* definition = tf::FindOpDef(op);
-  return definition != nullptr && std::ranges::any_of(definition->attrs, [](const tf::OpAttr& attr) {
-    return attr.name == "T" && attr.type == "type";
-  });
+  return definition != nullptr &&
+         std::ranges::any_of(definition->attrs, [](const tf::OpAttr& attr) {
+           return attr.name == "T" && attr.type == "type";
+         });
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Writes the FunctionDef of a function and gives it to the fake's context. Needs a live Runtime.
 //
-//   FunctionWriter("double").Arg("x").Node("sum", "AddV2", {"x", "x"}).Returns("y", "sum:z:0").Add();
+//   FunctionWriter("double").Arg("x").Node("sum", "AddV2", {"x", "x"}).Returns("y",
+//   "sum:z:0").Add();
 #pragma once
 
 #include <string>

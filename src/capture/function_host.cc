@@ -1,0 +1,48 @@
+#include "capture/function_host.h"
+
+#include <array>
+#include <cctype>
+
+#include "capture/recorder.h"
+
+namespace flowscope::capture {
+
+std::string ReadableFunctionName(std::string_view name) {
+  static constexpr std::array<std::string_view, 3> kPrefixes = {"__inference_", "__forward_",
+                                                                "__backward_"};
+  for (const std::string_view prefix : kPrefixes) {
+    if (name.substr(0, prefix.size()) == prefix) name.remove_prefix(prefix.size());
+  }
+  size_t end = name.size();
+  while (end > 0 && std::isdigit(static_cast<unsigned char>(name[end - 1])) != 0) --end;
+  const bool numbered = end > 1 && end < name.size() && name[end - 1] == '_';
+  return std::string(numbered ? name.substr(0, end - 1) : name);
+}
+
+void FunctionHost::Execute(const interp::NodeInfo& node, TFE_Op* op, TFE_TensorHandle** outputs,
+                           int* num_outputs, TF_Status* status) {
+  recorder_.ExecuteOp(op, outputs, num_outputs, status, location_, node.name);
+}
+
+void FunctionHost::OnConstant(const interp::NodeInfo& node, TFE_TensorHandle* value) {
+  recorder_.AddBodyConstant(value, node.name);
+}
+
+uint32_t FunctionHost::EnterRegion(const interp::RegionInfo& region) {
+  return recorder_.OpenBodyRegion(region, call_);
+}
+
+void FunctionHost::ExitRegion(uint32_t token, bool /*failed*/) { recorder_.CloseRegion(token); }
+
+TFE_TensorHandle* FunctionHost::Share(TFE_TensorHandle* handle, TF_Status* status) {
+  TFE_TensorHandle* copy = tf::Api().TFE_TensorHandleCopySharingTensor(handle, status);
+  if (copy != nullptr) recorder_.OnCopy(handle, copy);
+  return copy;
+}
+
+void FunctionHost::Delete(TFE_TensorHandle* handle) {
+  if (HandleMap::NumWatching() > 0) Recorder::OnDelete(handle);
+  tf::Api().TFE_DeleteTensorHandle(handle);
+}
+
+}  // namespace flowscope::capture

@@ -1,0 +1,35 @@
+// Lets the interpreter run a function inside a recording: each op of the body is recorded as any
+// other op of the thread.
+#pragma once
+
+#include "interp/host.h"
+#include "trace/ids.h"
+
+namespace flowscope::capture {
+
+class Recorder;
+
+class FunctionHost : public interp::Host {
+ public:
+  // `call` is the op that called the function; `location` the user's line that did.
+  FunctionHost(Recorder& recorder, OpId call, LocationId location)
+      : recorder_(recorder), call_(call), location_(location) {}
+
+  void Execute(const interp::NodeInfo& node, TFE_Op* op, TFE_TensorHandle** outputs,
+               int* num_outputs, TF_Status* status) override;
+  void OnConstant(const interp::NodeInfo& node, TFE_TensorHandle* value) override;
+  uint32_t EnterRegion(const interp::RegionInfo& region) override;
+  void ExitRegion(uint32_t token, bool failed) override;
+  TFE_TensorHandle* Share(TFE_TensorHandle* handle, TF_Status* status) override;
+  void Delete(TFE_TensorHandle* handle) override;
+
+ private:
+  Recorder& recorder_;
+  OpId call_;
+  LocationId location_;
+};
+
+// A function's name as the user wrote it: "__inference_newton_27" is "newton".
+std::string ReadableFunctionName(std::string_view name);
+
+}  // namespace flowscope::capture

@@ -1,0 +1,113 @@
+// A compiled function, opened: its body runs op by op inside the recording.
+#include "capture/function_host.h"
+#include "capture/recorder.h"
+#include "trace/attrs.h"
+
+namespace flowscope::capture {
+namespace {
+
+// One cache for the process: a function is planned once however often it is recorded.
+std::shared_ptr<interp::PlanCache> Plans() {
+  static const std::shared_ptr<interp::PlanCache> plans = interp::NewPlanCache();
+  return plans;
+}
+
+}  // namespace
+
+std::string Recorder::FunctionOf(OpId call) const {
+  const OpRecord& op = builder_.tables().ops[call];
+  const std::string type(builder_.tables().strings.View(op.type));
+  if (type != "PartitionedCall" && type != "StatefulPartitionedCall") return type;
+  const Result<std::map<std::string, std::string>> attrs =
+      SplitAttrs(builder_.tables().attrs.View(op.attrs));
+  if (!attrs.ok() || attrs->count("f") == 0) return "";
+  const Result<AttrData> function = DecodeAttr(attrs->at("f"));
+  if (!function.ok()) return "";
+  const auto* name = std::get_if<std::string>(&function->scalar);
+  return name == nullptr ? "" : *name;
+}
+
+bool Recorder::OpensFunction(OpId call) {
+  if (options_.functions == FunctionMode::kInside) return true;
+  if (options_.functions == FunctionMode::kCall) return false;
+  FactsScratch scratch;
+  return options_.open_functions->Matches(FactsOf(builder_.tables(), call, scratch), nullptr);
+}
+
+// Empty where the call must run compiled; its record then says why.
+std::string Recorder::FunctionToOpen(TFE_Context* context, OpId call) {
+  std::string reason;
+  std::string function = FunctionOf(call);
+  if (!OpensFunction(call)) {
+    reason = "functions= asks for this call as one op";
+  } else if (function.empty()) {
+    reason = "the call does not name its function";
+  } else {
+    interp::Interpreter interpreter(Plans(), {options_.interpret_random});
+    reason = interpreter.WhyRefused(context, function).value_or("");
+  }
+  builder_.op(call).opaque_reason = builder_.Intern(reason);
+  return reason.empty() ? function : std::string();
+}
+
+void Recorder::RunInside(TFE_Context* context, const std::string& function, OpId call,
+                         const std::vector<TFE_TensorHandle*>& inputs,
+                         TFE_TensorHandle** outputs, int* num_outputs, TF_Status* status) {
+  interp::Interpreter interpreter(Plans(), {options_.interpret_random});
+  FunctionHost host(*this, call, builder_.op(call).location);
+  std::vector<tf::HandlePtr> results = interpreter.Run(context, function, inputs, host, status);
+  if (tf::Api().TF_GetCode(status) != 0) return;
+  if (results.size() > static_cast<size_t>(*num_outputs)) {
+    tf::Api().TF_SetStatus(status, kTfInternal, "a function gave more outputs than were asked for");
+    return;
+  }
+  *num_outputs = static_cast<int>(results.size());
+  for (size_t i = 0; i < results.size(); ++i) outputs[i] = results[i].release();
+}
+
+// The call's outputs are those of ops inside: consumers keep those as parents, and the call lists
+// the same values as its own.
+void Recorder::FinishCall(const Pending& pending, std::span<TFE_TensorHandle*> outputs) {
+  const auto first = static_cast<TensorId>(builder_.tables().tensors.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    TensorRecord record = DescribeTensor(outputs[i]);
+    record.producer = pending.id;
+    record.output_index = static_cast<uint16_t>(i);
+    const auto known = handles_.Find(outputs[i]);
+    TFE_TensorHandle* held = known ? payloads_->Handle(known->tensor) : nullptr;
+    const bool has_value = record.dtype != DType::kResource && record.dtype != DType::kVariant;
+    record.state = !has_value        ? PayloadState::kNoValue
+                   : held != nullptr ? PayloadState::kKept
+                                     : PayloadState::kNotKept;
+    const TensorId tensor = builder_.AddTensor(record);
+    if (held != nullptr) payloads_->Keep(tensor, tf::ShareHandle(outputs[i]));
+    if (!known) handles_.InsertUnheld(outputs[i], {tensor, EdgeClass::kOp});
+  }
+  builder_.SetOutputs(pending.id, {first, static_cast<uint32_t>(outputs.size())});
+}
+
+void Recorder::AddBodyConstant(TFE_TensorHandle* value, std::string_view name) {
+  if (handles_.Find(value)) return;
+  const tf::StatusPtr status = tf::NewStatus();
+  if (tf::Api().TFE_TensorHandleNumDims(value, status.get()) != 0) {
+    AddSourceEdge(value, OpKind::kConstant, EdgeClass::kConstant, name);
+    return;
+  }
+  AddLiteral(value);
+}
+
+RegionId Recorder::OpenBodyRegion(const interp::RegionInfo& info, OpId call) {
+  RegionRecord region;
+  region.kind = info.kind;
+  region.name = builder_.Intern(info.kind == RegionKind::kFunction
+                                    ? ReadableFunctionName(info.name)
+                                    : std::string(info.name));
+  region.index = info.index;
+  region.op = call;
+  if (info.predicate != nullptr) {
+    if (const auto known = handles_.Find(info.predicate)) region.predicate = known->tensor;
+  }
+  return builder_.OpenRegion(region);
+}
+
+}  // namespace flowscope::capture
