@@ -37,10 +37,12 @@ def options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def recorded(model: Any, x: Any, chosen: dict[str, Any]) -> Callable[[], Any]:
+def recorded(model: Any, x: Any, row: workloads.Row) -> Callable[[], Any]:
     import flowscope as fs
+    import tensorflow as tf
 
-    return lambda: fs.trace(model, x, **chosen)
+    what = tf.function(lambda x: model(x)) if row.compiled else model
+    return lambda: fs.trace(what, x, **row.options)
 
 
 def measure_workload(name: str, rounds: int) -> list[dict[str, Any]]:
@@ -50,7 +52,7 @@ def measure_workload(name: str, rounds: int) -> list[dict[str, Any]]:
     keras.utils.set_random_seed(0)
     model, x = workloads.WORKLOADS[name].build()
     rows = [row for row in workloads.ROWS if row.workload == name]
-    ways = {row.what: recorded(model, x, row.options) for row in rows}
+    ways = {row.what: recorded(model, x, row) for row in rows}
     found = measure.ratios(lambda: model(x), ways, rounds)
     return [
         {

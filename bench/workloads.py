@@ -22,6 +22,7 @@ class Row(NamedTuple):
     what: str
     budget: float
     options: dict[str, Any]  # of fs.trace
+    compiled: bool = False  # what is recorded is a tf.function around the model; plain is eager
 
 
 def resnet50() -> tuple[Any, Any]:
@@ -103,6 +104,7 @@ ROWS = (
     Row("resnet50", "everything", 1.10, FULL),
     Row("mobilenetv2", "everything", 1.10, FULL),
     Row("transformer", "everything", 1.10, FULL),
+    Row("transformer", "in a compiled function", 1.20, FULL, compiled=True),
     Row("lstm", "everything", 1.10, FULL),
     Row("dense100", "without source lines", 1.20, NO_LINES),
     Row("dense100", "everything", 1.40, FULL),

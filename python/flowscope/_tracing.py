@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import inspect
 from types import TracebackType
 from typing import Any
 
@@ -39,6 +41,7 @@ def trace(
     validate: bool = False,
     name: str | None = None,
     backend: str = "tf",
+    **unknown: Any,
 ) -> _core.Trace:
     """Record one real call of ``model``: every op with its value, its parents, layer and line.
 
@@ -79,6 +82,7 @@ def trace(
         >>> trace["relu_1"].out.shape
         (1, 4)
     """
+    _refuse_unknown(unknown)
     given = {
         "intervene": intervene,
         "backward": backward,
@@ -137,7 +141,8 @@ def _run(recording: Recording, root: _roots.Root, args: Any, kwargs: Any) -> _co
         session.declare_outputs(output)
     except BaseException as error:
         halted, bad = session.halted, session.stopped_by_nonfinite
-        trace = recording.finish("" if halted else f"{type(error).__name__}: {error}")
+        ours = halted or bad
+        trace = recording.finish("" if ours else f"{type(error).__name__}: {error}")
         if halted:
             return trace
         if bad:
@@ -175,6 +180,17 @@ def _check_options(
             raise InvalidArgumentError(
                 f"{option}={value!r} is not known; expected one of {', '.join(map(repr, valid))}"
             )
+
+
+def _refuse_unknown(unknown: dict[str, Any]) -> None:
+    for option in unknown:
+        known = [name for name in inspect.signature(trace).parameters if name != "unknown"]
+        near = difflib.get_close_matches(option, known, 1)
+        hint = f"did you mean {near[0]}=?" if near else f"options are {', '.join(known[1:])}"
+        raise InvalidArgumentError(
+            f"fs.trace has no option {option}=; {hint} Keyword arguments of the model go into "
+            "input_kwargs"
+        )
 
 
 def _check_selection(trace: _core.Trace, save: Any) -> None:
@@ -245,7 +261,7 @@ class capture:
     ) -> bool:
         session = self._recording.session
         halted, bad = session.halted, session.stopped_by_nonfinite
-        text = "" if error is None or halted else f"{type(error).__name__}: {error}"
+        text = "" if error is None or halted or bad else f"{type(error).__name__}: {error}"
         self._trace = self._recording.finish(text)
         if bad and error is not None:
             raise _recording.nonfinite_error(self._trace) from None

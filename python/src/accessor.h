@@ -35,7 +35,7 @@ std::vector<std::string> NamesOf(const Trace& trace, RecordKind kind, uint32_t i
 Result<uint32_t> FindRecord(const TraceObject& object, RecordKind kind, std::string_view key);
 
 // True where the key is an exact name of a record of that kind.
-bool HasName(const Trace& trace, RecordKind kind, std::string_view key);
+bool HasName(const TraceObject& object, RecordKind kind, std::string_view key);
 
 // Records with `text` in one of their names, case ignored.
 std::vector<uint32_t> FindText(const Trace& trace, RecordKind kind, std::string_view text);

@@ -56,7 +56,7 @@ nb::list AtSlice(const Accessor& accessor, const nb::slice& slice) {
 
 bool Contains(const Accessor& accessor, const nb::object& key) {
   if (nb::isinstance<nb::str>(key)) {
-    return HasName(TraceOf(accessor), accessor.kind, nb::cast<std::string>(key));
+    return HasName(*accessor.owner, accessor.kind, nb::cast<std::string>(key));
   }
   const nb::object values = FirstFew(accessor, Count(accessor));
   return PySequence_Contains(values.ptr(), key.ptr()) == 1;

@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t kMaxListed = 8;
 constexpr size_t kMaxNearMisses = 5;
+constexpr size_t kMaxCompared = 5000;  // records whose names are compared with a mistyped key
 
 using Names = std::vector<std::string>;
 
@@ -126,19 +127,26 @@ Status OtherKind(const Trace& trace, RecordKind kind, std::string_view key, Enti
                               TableName(KindOf(entity.kind))));
 }
 
+// Of very large tables the general lookup answers, which looks at fewer names.
+Names NearNames(const TraceObject& object, RecordKind kind, std::string_view key) {
+  const size_t count = CountRecords(*object.trace, kind);
+  if (count > kMaxCompared) return object.lookup().Near(key, kMaxNearMisses);
+  Names names;
+  for (uint32_t id = 0; id < count; ++id) {
+    for (std::string& name : NamesOf(*object.trace, kind, id)) names.push_back(std::move(name));
+  }
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  return Nearest(key, views, kMaxNearMisses);
+}
+
 Status NoRecord(const TraceObject& object, RecordKind kind, std::string_view key,
                 const Result<Entity>& general) {
   const Trace& trace = *object.trace;
   if (general.ok()) return OtherKind(trace, kind, key, *general);
   // "matmul_1_3:7": that the layer has fewer passes was already said.
   const auto split = SplitNumber(key, ':');
-  if (split && object.lookup.Find(split->name).ok()) return general.status();
-  Names names;
-  for (uint32_t id = 0; id < CountRecords(trace, kind); ++id) {
-    for (std::string& name : NamesOf(trace, kind, id)) names.push_back(std::move(name));
-  }
-  const std::vector<std::string_view> views(names.begin(), names.end());
-  const Names near = Nearest(key, views, kMaxNearMisses);
+  if (split && object.lookup().Find(split->name).ok()) return general.status();
+  const Names near = NearNames(object, kind, key);
   if (near.empty()) {
     return NotFound(fmt::format("no {} here is called \"{}\"; trace.{}.keys() has all {}",
                                 KindName(kind), key, TableName(kind), CountRecords(trace, kind)));
@@ -177,10 +185,14 @@ std::optional<uint32_t> AsKind(const Trace& trace, RecordKind kind, const Result
     const SiteId site = trace.op(found->id).site;
     if (trace.OpsOfSite(site).size() == 1) return site;
   }
+  if (kind == RecordKind::kModuleCall && found->kind == EntityKind::kModule) {
+    const auto calls = trace.CallsOfModule(found->id);
+    if (calls.size() == 1) return calls.front();
+  }
   return std::nullopt;
 }
 
-// The key means all passes of a layer, or all calls of a module, and one of them was asked for.
+// The key means all passes of a layer, or all calls of a module, where one of them was asked for.
 bool NeedsNumber(RecordKind kind, const Result<Entity>& general) {
   if (!general.ok()) return false;
   return (kind == RecordKind::kOp && general->kind == EntityKind::kLayer) ||
@@ -251,7 +263,7 @@ std::vector<std::string> NamesOf(const Trace& trace, RecordKind kind, uint32_t i
 Result<uint32_t> FindRecord(const TraceObject& object, RecordKind kind, std::string_view key) {
   if (key.empty()) return InvalidArgument("an empty key names nothing");
   const Trace& trace = *object.trace;
-  const Result<Entity> general = object.lookup.Find(key);
+  const Result<Entity> general = object.lookup().Find(key);
   if (const auto id = AsKind(trace, kind, general)) return *id;
   if (NeedsNumber(kind, general)) return OtherKind(trace, kind, key, *general);
   const auto own_key = [&](uint32_t id) { return KeyOf(trace, kind, id) == key; };
@@ -271,9 +283,17 @@ Result<uint32_t> FindRecord(const TraceObject& object, RecordKind kind, std::str
   return NoRecord(object, kind, key, general);
 }
 
-bool HasName(const Trace& trace, RecordKind kind, std::string_view key) {
+bool HasName(const TraceObject& object, RecordKind kind, std::string_view key) {
+  const Trace& trace = *object.trace;
+  const auto same = [&](std::string_view name) { return name == key; };
+  const Result<Entity> general = key.empty() ? NotFound("") : object.lookup().Find(key);
+  const bool is_kind = general.ok() && KindOf(general->kind) == kind;
+  if (is_kind && AnyName(trace, kind, general->id, same)) return true;
+  const bool is_missing = !general.ok() && general.status().code() == StatusCode::kNotFound;
+  if (is_missing && kind != RecordKind::kRegion)
+    return false;  // the general lookup knows no regions
   for (uint32_t id = 0; id < CountRecords(trace, kind); ++id) {
-    if (AnyName(trace, kind, id, [&](std::string_view name) { return name == key; })) return true;
+    if (AnyName(trace, kind, id, same)) return true;
   }
   return false;
 }

@@ -96,7 +96,8 @@ std::vector<NumpyArray> ValuesOf(const Trace& trace, std::span<const NamedTensor
 nb::object ScalarOf(const Trace& trace, TensorId id) {
   if (id == kNoId || trace.tensor(id).state != PayloadState::kKept) return nb::none();
   const Result<Payload> payload = trace.ReadTensor(id);
-  if (!payload.ok() || payload->num_elements() != 1) return nb::none();
+  if (!payload.ok()) return nb::none();
+  if (payload->num_elements() != 1) return ToNumpy(*payload);
   return ToNumpy(*payload).attr("item")();
 }
 

@@ -135,6 +135,8 @@ void Session::ExitCall(nb::handle result, bool failed) {
 }
 
 bool Session::EnterBody(nb::handle module, const void* wrapper, nb::handle training) {
+  // A body that is traced into a graph is not a run of it.
+  if (!Eager()) return true;
   if (frames_.empty()) return false;
   Frame& top = frames_.back();
   if (top.module != module.ptr() || top.body == wrapper) return false;

@@ -31,7 +31,7 @@ nb::object AtPosition(const TraceHandle& self, int64_t index) {
 }
 
 nb::object AtName(const TraceHandle& self, const std::string& key) {
-  return MakeEntity(self.object, Unwrap(self.object->lookup.Find(key)));
+  return MakeEntity(self.object, Unwrap(self.object->lookup().Find(key)));
 }
 
 std::vector<Op> AtSlice(const TraceHandle& self, const nb::slice& slice) {
@@ -49,7 +49,7 @@ bool Contains(const TraceHandle& self, const nb::object& key) {
   if (!nb::isinstance<nb::str>(key)) return false;
   const std::string name = nb::cast<std::string>(key);
   for (const RecordKind kind : kKinds) {
-    if (HasName(self.trace(), kind, name)) return true;
+    if (HasName(*self.object, kind, name)) return true;
   }
   return false;
 }
@@ -112,7 +112,7 @@ void DefContainer(nb::class_<TraceHandle>& type) {
            "True for an exact label, address, alias or path, and for an op of this trace.")
       .def("__iter__", &Iterate, nb::sig("def __iter__(self) -> collections.abc.Iterator[Op]"))
       .def("_ipython_key_completions_",
-           [](const TraceHandle& self) { return self.object->lookup.Keys(); });
+           [](const TraceHandle& self) { return self.object->lookup().Keys(); });
 }
 
 void DefText(nb::class_<TraceHandle>& type) {

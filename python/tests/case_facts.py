@@ -241,7 +241,7 @@ def check_captures_per_function(run: Run, count: int) -> None:
     """Every call of a one-argument function takes its captures beside the argument."""
     calls = [op for op in run.trace.ops if op.kind == "call"]
     assert calls
-    assert all(len(op.parents) + len(op.variables) == count + 1 for op in calls)
+    assert all(len(op.inputs) == count + 1 for op in calls)
 
 
 def check_captured_constants(run: Run, constants: list[float]) -> None:

@@ -97,10 +97,15 @@ def plain_type(op_type: Any) -> str:
 
 
 def types_of(trace: Any) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for op_type, count in trace.op_counts().items():
-        counts[plain_type(op_type)] += count
-    return counts
+    """Ops that ran eagerly by type, without those of the bodies of compiled functions."""
+    eager = [op for op in trace if op.kind not in SOURCE_KINDS and not inside_function(op.region)]
+    return Counter(plain_type(op.type) for op in eager)
+
+
+def inside_function(region: Any) -> bool:
+    while region is not None and region.kind != "function":
+        region = region.parent
+    return region is not None
 
 
 @contextlib.contextmanager

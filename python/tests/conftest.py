@@ -6,8 +6,9 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-import checks
 import pytest
+
+pytest.register_assert_rewrite("checks", "model_zoo", "threaded")
 
 
 def _originals() -> dict[str, Any]:
@@ -27,6 +28,8 @@ def _originals() -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def nothing_left_behind() -> Iterator[None]:
+    import checks
+
     before = _originals()
     yield
     assert checks.left_behind() == []

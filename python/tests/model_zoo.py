@@ -141,37 +141,49 @@ def build(name: str) -> tuple[Any, Any]:
 
 @functools.cache
 def facts_of(name: str) -> Facts:
-    """One plain call with the witness beside it, one recorded call from the same state."""
-    model, argument = _fresh(name)
+    """The facts of a model of this file, found once."""
+    return facts(lambda: build(name), fresh=name in OTHERS)
+
+
+def facts(
+    make: Callable[[], tuple[Any, Any]], fresh: bool = True, kwargs: dict[str, Any] | None = None
+) -> Facts:
+    """One plain call with the witness beside it, one recorded call from the same state.
+
+    ``make`` gives the model and its one argument. With ``fresh`` the recorded call has a model of
+    its own; without, the plain call must have left the model as it was.
+    """
+    model, argument = _seeded(make)
+    before = checks.state_of(model)
     with checks.witness() as witnessed:
-        plain = model(argument)
+        plain = model(argument, **(kwargs or {}))
     after = checks.state_of(model)
-    if name in OTHERS:
-        model, argument = _fresh(name)
+    if fresh:
+        model, argument = _seeded(make)
+    else:
+        checks.assert_same_bits(before, after, "variables after the plain call")
     keras.utils.set_random_seed(9)
-    trace = fs.trace(model, argument)
+    trace = fs.trace(model, argument, kwargs)
     problems = [f"lint: {finding}" for finding in trace.lint()]
     problems += _differences(plain, trace.output, "output")
     problems += _differences(after, checks.state_of(model), "variables afterwards")
     if trace.completeness["unexplained"]:
         problems.append(f"unexplained inputs: {trace.completeness['unexplained']}")
-    recorded = checks.types_of(trace)
-    wrong = wrong_variables(trace, model)
     return Facts(
-        trace.root_kind,
-        problems,
-        recorded,
-        witnessed,
-        ops_at_root(trace),
-        wrong,
-        trace.num_ops,
-        trace.notes,
+        kind=trace.root_kind,
+        problems=problems,
+        recorded=checks.types_of(trace),
+        witnessed=witnessed,
+        at_root=ops_at_root(trace),
+        wrong_variables=wrong_variables(trace, model),
+        num_ops=trace.num_ops,
+        notes=trace.notes,
     )
 
 
-def _fresh(name: str) -> tuple[Any, Any]:
+def _seeded(make: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
     keras.utils.set_random_seed(3)
-    made = build(name)
+    made = make()
     keras.utils.set_random_seed(9)
     return made
 
@@ -233,7 +245,7 @@ def _step(at: Any, part: str) -> Any:
         return at[int(part)]
     if isinstance(at, (keras.Sequential, keras.src.models.functional.Functional)):
         if part == "layers":
-            return [layer for layer in at.layers]
+            return list(at.layers)
         named = [layer for layer in at.layers if layer.name == part]
         if named:
             return named[0]

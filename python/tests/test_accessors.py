@@ -85,7 +85,7 @@ def test_lookup_stays_with_its_kind(trace: Any) -> None:
 @pytest.mark.parametrize(
     ("kind", "key", "error", "parts"),
     [
-        ("ops", "relu_2", "AmbiguousLookupError", ['relu_2_8:1" .. "relu_2_8:2"']),
+        ("ops", "relu_2", "AmbiguousLookupError", ['relu_2_7:1" .. "relu_2_7:2"']),
         ("module_calls", "right", "AmbiguousLookupError", ['"right:1" .. "right:2"']),
         ("ops", "left", "LookupFailedError", ["module left", "trace.modules"]),
         ("modules", "lefd", "LookupFailedError", ["Did you mean left?"]),

@@ -341,6 +341,34 @@ def test_region(loop: SimpleNamespace) -> None:
     assert root == loop.trace.regions["root"]
 
 
+@tf.function
+def control_flow(x: Any) -> Any:
+    step = tf.constant(0)
+    while step < 3:
+        x = x * 2.0
+        step += 1
+    if tf.reduce_sum(x) > 10.0:
+        x = x - 1.0
+    return x
+
+
+def test_regions_of_control_flow() -> None:
+    trace = fs.trace(control_flow, tf.ones((2,)))
+    turns = [r for r in trace.regions if r.kind == "iteration"]
+    assert [r.index for r in turns] == [0, 1, 2] and {r.predicate for r in turns} == {True}
+    assert [r.path.rsplit("/", 1)[1] for r in turns] == ["while[0]", "while[1]", "while[2]"]
+    body = turns[0].parent
+    assert body is not None and body.kind == "function" and set(turns) <= set(body.children)
+    muls = [op for op in trace if op.type == "Mul"]
+    assert [op.region for op in muls] == turns and [op.iteration for op in muls] == [0, 1, 2]
+    assert [op.pass_index for op in muls] == [1, 2, 3] and all(
+        op in r.ops for op, r in zip(muls, turns, strict=True)
+    )
+    (branch,) = [r for r in trace.regions if r.kind == "branch"]
+    assert branch.predicate is True and branch.ops[0].type == "Sub"
+    assert body.op is not None and body.op.kind == "call" and set(branch.ops) < set(body.ops)
+
+
 def test_identity(dense: SimpleNamespace) -> None:
     trace = dense.trace
     other = fs.trace(dense.model, dense.x)

@@ -11,7 +11,7 @@ import pytest
 tf = pytest.importorskip("tensorflow")
 keras = pytest.importorskip("keras")
 
-import model_zoo
+model_zoo = pytest.importorskip("model_zoo")
 
 # What TensorFlow's C fast path runs by itself, without telling op callbacks.
 FAST_PATH = {"ReadVariableOp", "Cast"}

@@ -39,9 +39,9 @@ struct NonFiniteReport {
   int64_t scanned = 0, skipped = 0;
 };
 
-// nullopt where every kept value is finite. Ops whose inputs were already bad when they came in
-// (model inputs, constants, variables) are reported at that source. An op whose inside is recorded
-// comes after what is inside. Scans with `threads` threads (0: all).
+// nullopt where every kept value that an op gave or took is finite. Ops whose inputs were already
+// bad when they came in (model inputs, constants, variables) are reported at that source. An op
+// whose inside is recorded comes after what is inside. Scans with `threads` threads (0: all).
 std::optional<NonFiniteReport> FindFirstNonFinite(const Trace& trace, int threads = 0);
 
 // Several lines for a person: op, layer, line, element, parents, chain.

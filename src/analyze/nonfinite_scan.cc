@@ -1,9 +1,10 @@
 #include "analyze/nonfinite_scan.h"
 
 #include <algorithm>
-#include <map>
+#include <functional>
 #include <mutex>
-#include <tuple>
+#include <unordered_map>
+#include <utility>
 
 #include "base/element.h"
 #include "base/parallel.h"
@@ -34,8 +35,8 @@ class Window {
   size_t nbytes() const { return nbytes_; }
 
   void Add(TensorId tensor, Payload payload) {
-    const auto key = std::make_tuple(payload.data, payload.nbytes, payload.dtype);
-    const auto [it, inserted] = by_memory_.try_emplace(key, values_.size());
+    const Memory memory{payload.data, payload.nbytes, payload.dtype};
+    const auto [it, inserted] = by_memory_.try_emplace(memory, values_.size());
     tensors_.emplace_back(tensor, it->second);
     if (!inserted) return;
     nbytes_ += payload.nbytes;
@@ -61,6 +62,17 @@ class Window {
   }
 
  private:
+  struct Memory {
+    const void* data = nullptr;
+    size_t nbytes = 0;
+    DType dtype = DType::kInvalid;
+    bool operator==(const Memory&) const = default;
+  };
+  struct MemoryHash {
+    size_t operator()(const Memory& memory) const {
+      return std::hash<const void*>()(memory.data) ^ memory.nbytes;
+    }
+  };
   struct Block {
     size_t value = 0;
     int64_t begin = 0, count = 0;
@@ -84,8 +96,8 @@ class Window {
 
   std::vector<Payload> values_;
   std::vector<Block> blocks_;
-  std::vector<std::pair<TensorId, size_t>> tensors_;  // beside an index into values_
-  std::map<std::tuple<const void*, size_t, DType>, size_t> by_memory_;
+  std::vector<std::pair<TensorId, size_t>> tensors_;          // beside an index into values_
+  std::unordered_map<Memory, size_t, MemoryHash> by_memory_;  // to an index into values_
   size_t nbytes_ = 0;
 };
 

@@ -118,6 +118,20 @@ TEST(SummaryTest, WithoutModulesOpsAreListed) {
   EXPECT_THAT(rows[2], HasSubstr("└ relu_1_2 (Relu)"));
 }
 
+TEST(SummaryTest, ALayerInsideAFunctionIsNotTheModel) {
+  TraceMaker m;
+  m.info().root_kind = "function";
+  m.info().name = "f";
+  const TensorId x = m.Input("x", {3});
+  const TensorId y = m.Call("dense", [&] { return m.Op("Relu", {x}); });
+  m.Op("Exp", {y});
+  const std::vector<std::string> rows = Rows(Summary(m));
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_THAT(rows[0], testing::StartsWith("f ("));
+  EXPECT_THAT(rows[1], HasSubstr("├ dense (Dense)"));
+  EXPECT_THAT(rows[2], HasSubstr("└ exp_1_3 (Exp)"));
+}
+
 TEST(SummaryTest, RepeatsAreFoldedOnRequest) {
   SmallModel model;
   const auto trace = model.m.Finish();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -189,16 +190,34 @@ class TreeBuilder {
   std::vector<ModuleId> top_modules_;              // without a parent, the root left out
   std::vector<std::vector<SummaryNode>> ops_;      // by module
   std::vector<SummaryNode> root_ops_;
-  std::map<SiteId, size_t> rows_of_sites_;  // index into the row list of the site's module
+  std::unordered_map<SiteId, size_t>
+      rows_of_sites_;  // index into the row list of the site's module
 };
 
-// What makes two siblings alike; `below` is the same for all that is under them.
-std::string Signature(const SummaryNode& node) {
-  std::string text =
-      fmt::format("{}|{}|{}|{}|{}|{}|{}(", static_cast<int>(node.kind), node.type, node.output,
-                  node.params.value_or(-1), node.cost.flops, node.passes, node.repeats);
-  for (const SummaryNode& child : node.children) text += Signature(child);
-  return text + ")";
+// What makes two siblings alike. `below` is the same for all that is under them.
+std::string Signature(const SummaryNode& node, const std::string& below) {
+  return fmt::format("{}|{}|{}|{}|{}|{}({})", static_cast<int>(node.kind), node.type, node.output,
+                     node.params.value_or(-1), node.cost.flops, node.passes, below);
+}
+
+// Folds bottom up and gives the node's signature.
+std::string Fold(SummaryNode& node) {
+  std::vector<SummaryNode> folded;
+  std::string below;
+  std::string last;
+  for (SummaryNode& child : node.children) {
+    std::string signature = Fold(child);
+    below += signature;
+    if (!folded.empty() && signature == last) {
+      ++folded.back().repeats;
+      folded.back().last_name = child.name;
+      continue;
+    }
+    last = std::move(signature);
+    folded.push_back(std::move(child));
+  }
+  node.children = std::move(folded);
+  return Signature(node, below);
 }
 
 std::string OpsNote(const std::vector<SummaryNode>& rows, size_t begin, size_t end) {
@@ -217,22 +236,7 @@ SummaryNode BuildSummaryTree(const Trace& trace, const CostIndex& costs, bool op
   return TreeBuilder(trace, costs, ops_of_modules).Build();
 }
 
-void FoldRepeats(SummaryNode& node) {
-  std::vector<SummaryNode> folded;
-  std::string last_signature;
-  for (SummaryNode& child : node.children) {
-    FoldRepeats(child);
-    std::string signature = Signature(child);
-    if (!folded.empty() && signature == last_signature) {
-      ++folded.back().repeats;
-      folded.back().last_name = child.name;
-      continue;
-    }
-    last_signature = std::move(signature);
-    folded.push_back(std::move(child));
-  }
-  node.children = std::move(folded);
-}
+void FoldRepeats(SummaryNode& node) { Fold(node); }
 
 void CollapseOps(SummaryNode& node) {
   std::vector<SummaryNode> kept;

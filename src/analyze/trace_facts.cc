@@ -57,13 +57,11 @@ std::vector<std::pair<std::string, int64_t>> Sorted(const std::map<std::string, 
 }  // namespace
 
 ModuleId RootModule(const Trace& trace) {
-  ModuleId root = kNoId;
   for (ModuleId id = 0; id < trace.tables().modules.size(); ++id) {
-    if (trace.module(id).parent != kNoId) continue;
-    if (root != kNoId) return kNoId;
-    root = id;
+    const ModuleRecord& module = trace.module(id);
+    if (module.parent == kNoId && trace.str(module.address) == "self") return id;
   }
-  return root;
+  return kNoId;
 }
 
 ParamCounts CountParams(const Trace& trace) {

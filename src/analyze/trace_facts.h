@@ -12,7 +12,7 @@
 
 namespace flowscope {
 
-// The one module that has no parent; kNoId where there is none, or more than one.
+// The module that was recorded; kNoId where something else was: a function, a block.
 ModuleId RootModule(const Trace& trace);
 
 // Of the root module, else of the variables of all modules, else (no modules) of all variables.

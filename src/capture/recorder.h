@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -112,6 +113,7 @@ class Recorder {
     OpId id = kNoId;
     OpTraits traits;
     const tf::OpDef* def = nullptr;
+    bool in_body = false;  // of a function: its constants are nodes, not arguments of the call
     std::vector<VariableTracker::Watch> watches;
   };
   struct ArrayInput {
@@ -187,7 +189,11 @@ class Recorder {
   VariableTracker variables_;
   HandleMap handles_;
   std::unordered_map<const TFE_TensorHandle*, Wrapped> wrapped_;
-  std::unordered_map<std::string, TypeInfo> types_;
+  struct TextHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  std::unordered_map<std::string, TypeInfo, TextHash, std::equal_to<>> types_;
   std::vector<ArrayInput> array_inputs_;
   std::vector<std::pair<TFE_TensorHandle*, TensorId>> values_read_;  // held by payloads
   std::unordered_map<const void*, TensorId> buffers_;  // of held tensors, filled when asked

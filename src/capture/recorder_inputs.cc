@@ -48,7 +48,7 @@ void Recorder::WrapConstant(TFE_TensorHandle* input, TFE_TensorHandle* output) {
 
 void Recorder::ResolveInputs(const std::vector<TFE_TensorHandle*>& inputs, Pending& pending,
                              std::vector<EdgeRecord>& edges) {
-  const bool literal_producer = IsLiteralProducer(inputs, pending);
+  const bool literal_producer = !pending.in_body && IsLiteralProducer(inputs, pending);
   if (literal_producer) pending.traits.kind = OpKind::kLiteralProducer;
   edges.reserve(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -41,6 +41,7 @@ void Recorder::ExecuteOp(TFE_Op* op, TFE_TensorHandle** outputs, int* num_output
   const TypeInfo& info = InfoOf(type, context);
   pending.traits = info.traits;
   pending.def = info.def;
+  pending.in_body = !name.empty();
   std::vector<EdgeRecord> edges;
   ResolveInputs(inputs, pending, edges);  // appends sources, which must stand before the op
   Begin(type, location, edges, pending);
@@ -86,9 +87,9 @@ LocationId Recorder::Locate() {
 }
 
 const Recorder::TypeInfo& Recorder::InfoOf(std::string_view type, TFE_Context* context) {
-  std::string name(type);
-  const auto it = types_.find(name);
+  const auto it = types_.find(type);
   if (it != types_.end()) return it->second;
+  std::string name(type);
   TypeInfo info;
   info.def = tf::FindOpDef(type);
   const bool is_function =

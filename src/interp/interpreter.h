@@ -34,11 +34,14 @@ class Interpreter {
   ~Interpreter();
 
   // Why `function` (or a function below it) must not be run op by op; nullopt where it can. The
-  // reason is a sentence for the op's opaque_reason. `attrs` are the call's attributes.
+  // reason is a sentence for the op's opaque_reason. A Run of the same interpreter that follows on
+  // the same thread uses what was found here, instead of asking TensorFlow for all definitions
+  // again.
   std::optional<std::string> WhyRefused(TFE_Context* context, const std::string& function);
 
-  // Runs it. On failure `status` holds TensorFlow's own error with function, node, op type and
-  // region path added to the message, and nothing is returned. Needs WhyRefused to be nullopt.
+  // Runs it; thread-safe, as WhyRefused is. On failure `status` holds TensorFlow's own error with
+  // function, node, op type and region path added to the message, and nothing is returned. Needs
+  // WhyRefused to be nullopt.
   std::vector<tf::HandlePtr> Run(TFE_Context* context, const std::string& function,
                                  std::span<TFE_TensorHandle* const> args, Host& host,
                                  TF_Status* status);

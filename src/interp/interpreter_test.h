@@ -18,75 +18,75 @@
 
 namespace flowscope::interp {
 
-// Checks that regions are closed in their order, and counts the references that it hands out.class
-// LogHost : public Host {
-public:
-void Execute(const NodeInfo& node, TFE_Op* op, TFE_TensorHandle** outputs, int* num_outputs,
-             TF_Status* status) override {
-  Log(std::string(node.op) + " " + std::string(node.name));
-  most_handles = std::max(most_handles, fake::LiveHandles());
-  device = fake::FakeApi().TFE_OpGetDevice(op, status);
-  if (node.name == fail_at) {
-    fake::FakeApi().TF_SetStatus(status, 1, "stopped here");
-    return;
+// Checks that regions are closed in their order, and counts the references that it hands out.
+class LogHost : public Host {
+ public:
+  void Execute(const NodeInfo& node, TFE_Op* op, TFE_TensorHandle** outputs, int* num_outputs,
+               TF_Status* status) override {
+    Log(std::string(node.op) + " " + std::string(node.name));
+    most_handles = std::max(most_handles, fake::LiveHandles());
+    device = fake::FakeApi().TFE_OpGetDevice(op, status);
+    if (node.name == fail_at) {
+      fake::FakeApi().TF_SetStatus(status, 1, "stopped here");
+      return;
+    }
+    fake::FakeApi().TFE_Execute(op, outputs, num_outputs, status);
+    if (node.name == lose_output_at) lost = outputs[--*num_outputs];
+    if (fake::FakeApi().TF_GetCode(status) == 0) made += *num_outputs;
   }
-  fake::FakeApi().TFE_Execute(op, outputs, num_outputs, status);
-  if (node.name == lose_output_at) lost = outputs[--*num_outputs];
-  if (fake::FakeApi().TF_GetCode(status) == 0) made += *num_outputs;
-}
 
-void OnConstant(const NodeInfo& node, TFE_TensorHandle* value) override {
-  Log("constant " + std::string(node.name) + " = " + std::to_string(value->value.dims.size()));
-  ++made;
-}
+  void OnConstant(const NodeInfo& node, TFE_TensorHandle* value) override {
+    Log("constant " + std::string(node.name) + " = " + std::to_string(value->value.dims.size()));
+    ++made;
+  }
 
-uint32_t EnterRegion(const RegionInfo& region) override {
-  std::string line = "> " + std::string(region.name) + " #" + std::to_string(region.index);
-  if (region.kind == RegionKind::kIteration) line += " iteration";
-  if (region.kind == RegionKind::kBranch) line += " branch";
-  if (region.predicate != nullptr) line += " if " + Show(region.predicate);
-  Log(line);
-  open.push_back(next_token);
-  deepest = std::max(deepest, open.size());
-  return next_token++;
-}
+  uint32_t EnterRegion(const RegionInfo& region) override {
+    std::string line = "> " + std::string(region.name) + " #" + std::to_string(region.index);
+    if (region.kind == RegionKind::kIteration) line += " iteration";
+    if (region.kind == RegionKind::kBranch) line += " branch";
+    if (region.predicate != nullptr) line += " if " + Show(region.predicate);
+    Log(line);
+    open.push_back(next_token);
+    deepest = std::max(deepest, open.size());
+    return next_token++;
+  }
 
-void ExitRegion(uint32_t token, bool failed) override {
-  ASSERT_FALSE(open.empty());
-  EXPECT_EQ(open.back(), token);
-  open.pop_back();
-  Log(failed ? "< failed" : "<");
-}
+  void ExitRegion(uint32_t token, bool failed) override {
+    ASSERT_FALSE(open.empty());
+    EXPECT_EQ(open.back(), token);
+    open.pop_back();
+    Log(failed ? "< failed" : "<");
+  }
 
-TFE_TensorHandle* Share(TFE_TensorHandle* handle, TF_Status* status) override {
-  ++made;
-  return Host::Share(handle, status);
-}
-void Delete(TFE_TensorHandle* handle) override {
-  --made;
-  Host::Delete(handle);
-}
+  TFE_TensorHandle* Share(TFE_TensorHandle* handle, TF_Status* status) override {
+    ++made;
+    return Host::Share(handle, status);
+  }
+  void Delete(TFE_TensorHandle* handle) override {
+    --made;
+    Host::Delete(handle);
+  }
 
-std::vector<std::string> log;
-std::vector<uint32_t> open;
-std::string fail_at;
-std::string lose_output_at;
-TFE_TensorHandle* lost = nullptr;
-std::string device;
-int64_t most_handles = 0;
-int64_t made = 0;  // references that the interpreter has now
-size_t deepest = 0;
-uint32_t next_token = 7;
-bool quiet = false;
+  std::vector<std::string> log;
+  std::vector<uint32_t> open;
+  std::string fail_at;
+  std::string lose_output_at;
+  TFE_TensorHandle* lost = nullptr;
+  std::string device;
+  int64_t most_handles = 0;
+  int64_t made = 0;  // references that the interpreter has now
+  size_t deepest = 0;
+  uint32_t next_token = 7;
+  bool quiet = false;
 
-private:
-static std::string Show(TFE_TensorHandle* handle) {
-  if (handle->value.dtype == DType::kBool) return fake::Bools(handle)[0] ? "true" : "false";
-  return std::to_string(fake::Ints(handle)[0]);
-}
-void Log(std::string line) {
-  if (!quiet) log.push_back(std::move(line));
-}
+ private:
+  static std::string Show(TFE_TensorHandle* handle) {
+    if (handle->value.dtype == DType::kBool) return fake::Bools(handle)[0] ? "true" : "false";
+    return std::to_string(fake::Ints(handle)[0]);
+  }
+  void Log(std::string line) {
+    if (!quiet) log.push_back(std::move(line));
+  }
 };
 
 class InterpreterTest : public ::testing::Test {
