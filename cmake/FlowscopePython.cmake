@@ -18,7 +18,8 @@ nanobind_add_module(_core NB_STATIC NOMINSIZE NB_DOMAIN flowscope ${python_sourc
 get_property(layers GLOBAL PROPERTY FLOWSCOPE_LAYERS)
 list(TRANSFORM layers PREPEND flowscope_)
 target_link_libraries(_core PRIVATE flowscope_flags ${layers})
-target_link_options(_core PRIVATE -Wl,-Bsymbolic -Wl,--exclude-libs,ALL)
+target_link_options(_core PRIVATE -Wl,-Bsymbolic -Wl,--exclude-libs,ALL
+  "-Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/core.map")
 target_compile_definitions(_core PRIVATE FLOWSCOPE_VERSION="${PROJECT_VERSION}")
 
 if(FLOWSCOPE_INPLACE)

@@ -102,9 +102,7 @@ class Recording:
         modules, variables = self._found.refresh(self._root)
         self._declare_modules(modules)
         self._declare_variables(variables)
-        self.session.update_params(
-            [(m.num_params, m.num_trainable) for m in self._found.modules]
-        )
+        self.session.update_params([(m.num_params, m.num_trainable) for m in self._found.modules])
 
     def _patch(self, found: addresses.Discovery | None) -> None:
         keras = _runtime.keras()
@@ -168,10 +166,17 @@ class Recording:
         session = self.session
 
         def callback(
-            op_type: str, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
+            op_type: str,
+            inputs: Any,
+            attrs: Any,
+            outputs: Any,
+            op_name: Any = None,
+            graph: Any = None,
         ) -> None:
             if graph is None and session.recording:
-                session.record_callback(op_type, inputs, outputs)
+                # TensorFlow's fast path gives the type as bytes.
+                name = op_type.decode() if isinstance(op_type, bytes) else op_type
+                session.record_callback(name, inputs, outputs)
 
         self.session.add_note(
             "recorded through op callbacks: variable reads of TensorFlow's fast path, attributes, "

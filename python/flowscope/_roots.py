@@ -44,7 +44,8 @@ def resolve(model: Any) -> Root:
     class_name = type(model).__name__
     if isinstance(model, tf.Module):
         return Root(model, "tf_module", model.name, class_name, model)
-    kind = "concrete_function" if isinstance(model, tf.types.experimental.ConcreteFunction) else "function"
+    concrete = isinstance(model, tf.types.experimental.ConcreteFunction)
+    kind = "concrete_function" if concrete else "function"
     inner = getattr(model, "python_function", model)
     return Root(model, kind, _name_of(inner), class_name, inner)
 

@@ -6,7 +6,6 @@ import functools
 import os
 import sys
 import sysconfig
-from types import ModuleType
 from typing import Any
 
 from . import _core
@@ -16,7 +15,7 @@ OLDEST_TENSORFLOW = (2, 16)
 
 
 @functools.cache
-def tensorflow() -> ModuleType:
+def tensorflow() -> Any:
     """The user's TensorFlow, with its C API loaded into the engine."""
     try:
         import tensorflow as tf
@@ -35,7 +34,7 @@ def tensorflow() -> ModuleType:
     return tf
 
 
-def keras() -> ModuleType | None:
+def keras() -> Any:
     """Keras if it can be imported, on TensorFlow's backend; None without Keras."""
     if "keras" not in sys.modules:
         try:
@@ -59,8 +58,9 @@ def library_prefixes() -> list[str]:
     prefixes = [os.path.dirname(os.path.abspath(__file__)) + os.sep, "<frozen "]
     for name in ("tensorflow", "keras", "tf_keras"):
         module = sys.modules.get(name)
-        if module is not None and getattr(module, "__file__", None):
-            prefixes.append(os.path.dirname(os.path.abspath(module.__file__)) + os.sep)
+        file = getattr(module, "__file__", None)
+        if file is not None:
+            prefixes.append(os.path.dirname(os.path.abspath(file)) + os.sep)
     stdlib = sysconfig.get_paths()["stdlib"]
     prefixes += [os.path.join(stdlib, name) for name in ("contextlib.py", "functools.py")]
     return prefixes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import inspect
 from types import TracebackType
@@ -57,8 +58,8 @@ def trace(
         save: which ops keep a value: ``"all"``, ``"none"``, an address, label or glob, a selector
             of ``fs.sites``, a list of those, or a predicate on the live op.
         keep: ``"values"``, or ``"stats"`` for statistics in place of values.
-        functions: compiled functions are opened and run op by op (``"inside"``), kept as one op each
-            (``"call"``), or opened where a selector matches the call.
+        functions: compiled functions are opened and run op by op (``"inside"``), kept as one op
+            each (``"call"``), or opened where a selector matches the call.
         random: ``"interpret"`` opens functions with stateful random ops too; their draws are then
             not those of a plain run.
         save_budget: bytes of values after which statistics are kept, ``"auto"`` for 40 % of free
@@ -90,7 +91,7 @@ def trace(
         "structure_only": structure_only,
         "validate": validate,
     }
-    _check_options(given, keep, random, backend)
+    _check_options(given, keep, functions, random, backend)
     _runtime.tensorflow()
     root = _roots.resolve(model)
     args, kwargs, note = _roots.arguments(root, input_args, input_kwargs)
@@ -158,13 +159,21 @@ def _run(recording: Recording, root: _roots.Root, args: Any, kwargs: Any) -> _co
 def _attach(error: BaseException, trace: _core.Trace) -> None:
     try:
         error.flowscope_trace = trace  # type: ignore[attr-defined]
-    except AttributeError:
-        error.add_note("flowscope: this exception cannot carry the trace of what ran")
+    except Exception:
+        # A class with slots or with a will of its own: the exception passes through all the same.
+        with contextlib.suppress(Exception):
+            note = "flowscope: this exception cannot carry the trace of what ran"
+            error.add_note(note)  # type: ignore[attr-defined]
 
 
 def _check_options(
-    given: dict[str, Any], keep: str, random: str, backend: str
+    given: dict[str, Any], keep: str, functions: Any, random: str, backend: str
 ) -> None:
+    if isinstance(functions, str) and functions not in ("inside", "call"):
+        raise InvalidArgumentError(
+            f"functions={functions!r} is not known; expected 'inside', 'call' or a selector of "
+            "fs.sites that matches the calls to open"
+        )
     for option, what in _BUILT_LATER.items():
         if given[option] not in (None, False):
             raise InvalidArgumentError(
@@ -232,7 +241,7 @@ class capture:
         raise_on_nan: bool = False,
         name: str | None = None,
     ) -> None:
-        _check_options(dict.fromkeys(_BUILT_LATER), keep, random, "tf")
+        _check_options(dict.fromkeys(_BUILT_LATER), keep, functions, random, "tf")
         _runtime.tensorflow()
         root = _roots.block(model)
         self._recording = Recording(
@@ -269,4 +278,4 @@ class capture:
             _core.raise_predicate_error()
         elif not halted:
             _attach(error, self._trace)
-        return halted
+        return bool(halted)

@@ -28,7 +28,6 @@ Rules:
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 import json
 from collections.abc import Collection

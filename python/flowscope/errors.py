@@ -56,7 +56,9 @@ class NonFiniteError(FlowScopeError, ArithmeticError):
     ``report`` is what ``trace.first_nonfinite()`` gives, ``trace`` the record up to there.
     """
 
-    def __init__(self, message: str, report: Any = None, trace: Any = None) -> None:
+    def __init__(  # noqa: D107 - told in the class docstring
+        self, message: str, report: Any = None, trace: Any = None
+    ) -> None:
         super().__init__(message)
         self.report = report
         self.trace = trace

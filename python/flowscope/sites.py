@@ -1,6 +1,6 @@
 """Selectors: which ops are meant. Combine with ``&``, ``|``, ``~`` and ``-``.
 
-    >>> fs.trace(model, x, save=fs.sites.in_module("encoder") & fs.sites.func("MatMul"))
+>>> fs.trace(model, x, save=fs.sites.in_module("encoder") & fs.sites.func("MatMul"))
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ std::optional<Module> ModuleOf(const Layer& layer) {
 // A layer that ran once answers like its op.
 nb::object AttributeOfOp(const Layer& layer, const std::string& name) {
   const nb::object op = nb::cast(FirstOp(layer));
-  const bool known = !name.starts_with("_") && nb::hasattr(op.type(), name.c_str());
+  const bool known = !name.starts_with('_') && nb::hasattr(op.type(), name.c_str());
   if (known && layer.ops().size() == 1) return op.attr(name.c_str());
   const std::string text =
       known

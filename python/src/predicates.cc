@@ -17,7 +17,8 @@ namespace {
 // interpreter is gone.
 class AnyThreadRef {
  public:
-  explicit AnyThreadRef(nb::object object) : object_(std::move(object)) {}
+  explicit AnyThreadRef(nb::object object) noexcept : object_(std::move(object)) {}
+  AnyThreadRef() noexcept = default;
   AnyThreadRef(const AnyThreadRef&) = delete;
   AnyThreadRef& operator=(const AnyThreadRef&) = delete;
   ~AnyThreadRef() { Reset(); }
@@ -48,7 +49,7 @@ struct OwningSelector {
 };
 
 // The first exception of a predicate on this thread that nobody has raised yet.
-thread_local AnyThreadRef t_error{nb::object()};
+thread_local AnyThreadRef t_error;
 
 void Raise(const nb::object& error) {
   PyErr_SetObject(error.type().ptr(), error.ptr());

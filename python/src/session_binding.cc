@@ -134,9 +134,9 @@ void RegisterSession(nb::module_& m) {
       .def_prop_ro("num_unnamed_variables",
                    [](Session& self) { return self.recorder().num_unnamed_variables(); })
       .def("declare_variable", &DeclareVariable)
-      .def("declare_inputs", &DeclareInputs)
+      .def("declare_inputs", &DeclareInputs, "value"_a.none(), "path"_a)
       .def("declare_array_input", &DeclareArrayInput)
-      .def("declare_outputs", &DeclareOutputs)
+      .def("declare_outputs", &DeclareOutputs, "value"_a.none())
       .def("add_note", [](Session& self, const std::string& note) { self.recorder().AddNote(note); })
       .def("open_region",
            [](Session& self, const std::string& kind, const std::string& name) {

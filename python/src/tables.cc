@@ -63,12 +63,12 @@ nb::object PandasColumn(const nb::module_& pandas, const Column& column) {
     return DoublesToNumpy(column, *rows);
   }
   if (const auto* rows = std::get_if<Column::Ints>(&column.values)) {
-    const nb::object values = NumpyCopy(rows->data(), rows->size() * sizeof(int64_t), "int64");
+    nb::object values = NumpyCopy(rows->data(), rows->size() * sizeof(int64_t), "int64");
     if (column.valid.empty()) return values;
     return pandas.attr("arrays").attr("IntegerArray")(values, Mask(column));
   }
   if (const auto* rows = std::get_if<Column::Bools>(&column.values)) {
-    const nb::object values = NumpyCopy(rows->data(), rows->size(), "bool");
+    nb::object values = NumpyCopy(rows->data(), rows->size(), "bool");
     if (column.valid.empty()) return values;
     return pandas.attr("arrays").attr("BooleanArray")(values, Mask(column));
   }

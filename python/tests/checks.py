@@ -150,7 +150,12 @@ def run_program(
         capture_output=True,
         text=True,
         timeout=timeout,
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **(env or {})},
+        env={
+            **os.environ,
+            "FLOWSCOPE_LEAK_WARNINGS": "1",
+            "TF_CPP_MIN_LOG_LEVEL": "3",
+            **(env or {}),
+        },
     )
 
 

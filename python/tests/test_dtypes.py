@@ -33,6 +33,8 @@ def reshaped(x: Any) -> Any:
     return tf.identity(x), tf.reshape(x, (-1,))
 
 
+@pytest.mark.smoke
+@pytest.mark.asan
 @pytest.mark.parametrize("name", NUMPY + EXTRA)
 def test_values_to_the_bit(name: str) -> None:
     x = tensor_of(name, [[0, 1], [1, 0]])

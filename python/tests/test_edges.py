@@ -59,6 +59,7 @@ COPIES = {
 }
 
 
+@pytest.mark.asan
 @pytest.mark.parametrize("name", COPIES)
 def test_copies_of_a_handle_keep_the_edge(name: str) -> None:
     def model(x: Any) -> Any:
@@ -104,6 +105,7 @@ def test_identity_is_an_op() -> None:
     assert only(trace, "AddV2").parents == [only(trace, "Identity")]
 
 
+@pytest.mark.asan
 def test_copies_outlive_the_original() -> None:
     def model(x: Any) -> Any:
         y = tf.nn.relu(x)
@@ -136,6 +138,7 @@ def test_through_numpy_unchanged(read: Any) -> None:
     assert not any(edge[:2] == (relu.label, source.label) for edge in trace.edges)
 
 
+@pytest.mark.asan
 def test_through_numpy_changed() -> None:
     def model(x: Any) -> Any:
         return tf.constant(np.tanh(tf.nn.relu(x).numpy())) + 1.0

@@ -72,13 +72,14 @@ def test_with_an_old_tensorflow() -> None:
     assert "2.15.1 is too old" in out and "2.16" in out and "pip install -U" in out
 
 
-def test_with_keras_on_another_backend() -> None:
+def test_with_keras_on_another_backend_and_without_keras() -> None:
     out = run("""
     import types
-    stub = types.ModuleType("keras")
-    stub.backend = types.SimpleNamespace(backend=lambda: "torch")
     import tensorflow as tf
-    sys.modules["keras"] = stub
+    for name in [name for name in sys.modules if name.split(".")[0] == "keras"]:
+        del sys.modules[name]  # some versions of TensorFlow import it themselves
+    sys.modules["keras"] = types.ModuleType("keras")
+    sys.modules["keras"].backend = types.SimpleNamespace(backend=lambda: "torch")
     import flowscope as fs
     for use in (lambda: fs.trace(tf.abs, tf.ones(2)), lambda: fs.capture()):
         try:
@@ -87,10 +88,27 @@ def test_with_keras_on_another_backend() -> None:
             print(error)
     from flowscope import _core, _patches
     assert _core.hook_lease_count() == _patches.held_patches() == _core.living_recorders() == 0
+
+    del sys.modules["keras"]
+    block("keras")
+
+    class Twice(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = tf.Variable([2.0, 2.0])
+
+        def __call__(self, x):
+            return x * self.weight
+
+    trace = fs.trace(Twice(), tf.ones(2), random_seed=3)
+    assert trace.lint() == [] and trace["weight"].value.tolist() == [2.0, 2.0]
+    assert "keras" not in sys.modules
+    print(trace.output.numpy().tolist(), trace.op_counts())
     """)
-    lines = out.splitlines()
-    assert len(lines) == 2
-    assert all("'torch'" in line and "KERAS_BACKEND=tensorflow" in line for line in lines)
+    *refused, recorded = out.splitlines()
+    assert len(refused) == 2
+    assert all("'torch'" in line and "KERAS_BACKEND=tensorflow" in line for line in refused)
+    assert recorded == "[2.0, 2.0] {'Mul': 1, 'ReadVariableOp': 1}"
 
 
 def test_with_keras_on_a_backend_that_is_not_installed() -> None:
@@ -111,51 +129,23 @@ def test_with_keras_on_a_backend_that_is_not_installed() -> None:
     assert out.splitlines() == ["No module named 'torch'", "{'Abs': 1}"]
 
 
-def test_without_keras() -> None:
+def test_an_unknown_recorder_and_the_doctor() -> None:
     out = run("""
-    import tensorflow as tf
-    for name in [name for name in sys.modules if name.split(".")[0] == "keras"]:
-        del sys.modules[name]  # some versions of TensorFlow import it themselves
-    block("keras")
-    import flowscope as fs
-
-    class Twice(tf.Module):
-        def __init__(self):
-            super().__init__()
-            self.weight = tf.Variable([2.0, 2.0])
-
-        def __call__(self, x):
-            return x * self.weight
-
-    trace = fs.trace(Twice(), tf.ones(2), random_seed=3)
-    assert trace.lint() == [] and trace["weight"].value.tolist() == [2.0, 2.0]
-    assert "keras" not in sys.modules
-    print(trace.output.numpy().tolist(), repr(trace.keras_version))
-    """)
-    assert out.startswith("[2.0, 2.0]")
-
-
-def test_an_unknown_recorder() -> None:
-    out = run(
-        """
+    import os
     import tensorflow as tf
     import flowscope as fs
+    asked = os.environ.get("FLOWSCOPE_RECORDER", "hook")
+    os.environ["FLOWSCOPE_RECORDER"] = "hooks"
     try:
         fs.trace(tf.abs, tf.ones(2))
     except fs.FlowScopeError as error:
         print(error)
-    """,
-        FLOWSCOPE_RECORDER="hooks",
-    )
-    assert "FLOWSCOPE_RECORDER='hooks'" in out and "'callbacks'" in out
-
-
-def test_the_doctor_finds_nothing_wrong() -> None:
-    out = run("""
-    import flowscope as fs
+    os.environ["FLOWSCOPE_RECORDER"] = asked
     report = fs.doctor()
-    print(report["recorder"], report["problems"], report["tensorflow"])
+    print(report["recorder"] == asked, report["problems"], report["tensorflow"] == tf.__version__)
     from flowscope import _core
     assert _core.hook_lease_count() == 0 and _core.hook_slots_restored()
     """)
-    assert out.startswith("hook []") or out.startswith("callbacks []")
+    refused, healthy = out.splitlines()
+    assert "FLOWSCOPE_RECORDER='hooks'" in refused and "'callbacks'" in refused
+    assert healthy == "True [] True"

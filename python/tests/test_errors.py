@@ -60,6 +60,7 @@ def frames(error: BaseException) -> list[str]:
 
 
 @pytest.mark.smoke
+@pytest.mark.asan
 @pytest.mark.parametrize("build", [fails, FailsInModule])
 @pytest.mark.parametrize(
     "error", [Trouble("here"), KeyError(1), KeyboardInterrupt(), SystemExit(3), StopIteration()]
@@ -202,6 +203,7 @@ def test_a_predicate_that_raises() -> None:
 # --- stops ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.asan
 def test_raise_on_nan() -> None:
     def model(x: Any) -> Any:
         return tf.exp(tf.math.log(x) * 2.0)
@@ -251,6 +253,7 @@ def test_halt_in_a_model_that_handles_errors() -> None:
     assert trace.halted and trace.op_counts() == {"Exp": 1, "Mul": 1} and trace.output is None
 
 
+@pytest.mark.asan
 def test_halt() -> None:
     reached = []
 
@@ -323,13 +326,11 @@ def test_an_option_that_cannot_be_used_is_named(option: str) -> None:
     assert option in str(caught.value) or option in ("save", "halt")
 
 
-@pytest.mark.xfail(strict=True, reason="_check_options takes any functions=")
 def test_functions_is_checked() -> None:
     with pytest.raises(fs.FlowScopeError, match="functions"):
         fs.trace(tf.abs, tf.ones(2), functions="outside")
 
 
-@pytest.mark.xfail(strict=True, reason="Python's own TypeError, which knows no near misses")
 def test_an_unknown_option_is_a_flowscope_error() -> None:
     with pytest.raises(fs.FlowScopeError, match="save"):
         fs.trace(tf.abs, tf.ones(2), saved="all")

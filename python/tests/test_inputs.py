@@ -32,6 +32,8 @@ def names(trace: Any) -> list[str | None]:
     return [op.name for op in trace.inputs]
 
 
+@pytest.mark.smoke
+@pytest.mark.asan
 def test_nested_structures() -> None:
     def model(d: Any, items: Any, *, batch: Any) -> Any:
         return d["p"]["q"] + items[0][1] + batch.image + batch.extra[0]

@@ -121,6 +121,7 @@ def test_the_form_of_labels(build: Any) -> None:
     assert len({op.label for op in trace}) == len(trace)
 
 
+@pytest.mark.asan
 def test_passes_of_a_shared_layer() -> None:
     trace = fs.trace(shared(), tf.ones((1, 4)))
     layer = trace.layers["matmul_1"]

@@ -52,6 +52,7 @@ def test_the_graph_does_not_depend_on_what_is_kept(name: str, mobilenet: Any, wh
     checks.assert_sound(trace)
 
 
+@pytest.mark.asan
 def test_addresses_do_come_back() -> None:
     """The trap itself is there: without care these inputs would be linked wrongly."""
     trace = fs.trace(chain, tf.ones(4), save="none")
@@ -90,6 +91,7 @@ def test_variables_that_the_fast_path_reads(options: dict[str, Any]) -> None:
     assert trace.completeness["edges"]["constant"] == trace.completeness["edges"]["literal"] == 0
 
 
+@pytest.mark.asan
 def test_garbage_collected_values_do_not_mix_edges() -> None:
     def model(x: Any) -> Any:
         ring: list[Any] = [tf.abs(x)]
@@ -250,6 +252,7 @@ def test_values_are_read_only_views(whole: Any) -> None:
         first[...] = 0
 
 
+@pytest.mark.asan
 def test_values_stay_when_the_program_goes_on() -> None:
     """Later writes to a variable do not reach into the record."""
     variable = tf.Variable([1.0, 2.0])

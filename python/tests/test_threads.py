@@ -68,6 +68,7 @@ def test_another_thread_adds_nothing() -> None:
     assert fs.trace(model, tf.ones(2)).op_counts() == {"AddV2": 1, "Mul": 1}
 
 
+@pytest.mark.asan
 def test_handles_deleted_by_other_threads_and_the_collector() -> None:
     """Unheld handles: their addresses come back while another thread drops the references."""
     grave: list[Any] = []
@@ -121,6 +122,7 @@ def test_a_trace_is_read_from_many_threads() -> None:
     run_threads([read] * 6)
 
 
+@pytest.mark.asan
 def test_a_trace_outlives_its_thread() -> None:
     made: list[Any] = []
     run_threads([lambda: made.append(fs.trace(dense(), tf.ones((3, 4))))])

@@ -47,6 +47,8 @@ WRITES: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.smoke
+@pytest.mark.asan
 @pytest.mark.parametrize("op_type", WRITES)
 def test_a_write_makes_a_version(op_type: str) -> None:
     expected = vector(1.0, 2.0, 3.0)

@@ -112,7 +112,7 @@ Cost ModuleCost(const Trace& trace, ModuleId module) { return CostIndex(trace).O
 std::vector<FlopFormula> FlopFormulas() {
   std::vector<FlopFormula> formulas;
   for (const FlopRow& row : AllFlopRows()) {
-    for (const std::string_view type : row.types) {
+    for (const std::string_view type : TypesOf(row)) {
       formulas.push_back({std::string(type), std::string(row.text), std::string(row.source)});
     }
   }

@@ -55,7 +55,7 @@ std::string OutputsText(const Trace& trace, OpId id) {
   const OpRecord& op = trace.op(id);
   if (op.error != 0) return "failed";
   if (op.outputs.count == 0) return "no output";
-  const std::string first = GlanceText(trace, trace.output(id));
+  std::string first = GlanceText(trace, trace.output(id));
   return op.outputs.count == 1
              ? first
              : fmt::format("{} +{}", first, Counted(op.outputs.count - 1, "output"));
@@ -138,7 +138,7 @@ Parts AttrParts(const Trace& trace, OpId id) {
   const auto attrs = SplitAttrs(trace.tables().attrs.View(trace.op(id).attrs));
   if (!attrs.ok()) return {attrs.status().message()};
   for (const auto& [name, value] : *attrs) {
-    if (!name.starts_with("_")) parts.push_back(AttrText(name, value));
+    if (!name.starts_with('_')) parts.push_back(AttrText(name, value));
   }
   return parts;
 }

@@ -114,8 +114,7 @@ Cost CallCost(const Trace& trace, ModuleCallId call) {
 std::string CallOutput(const Trace& trace, const ModuleCallRecord& call) {
   if (call.failed) return "failed";
   if (call.outputs.count == 0) return "?";
-  const std::string first =
-      GlanceText(trace, trace.tables().named_tensors[call.outputs.first].tensor);
+  std::string first = GlanceText(trace, trace.tables().named_tensors[call.outputs.first].tensor);
   if (call.outputs.count == 1) return first;
   return fmt::format("{} +{}", first, Counted(call.outputs.count - 1, "output"));
 }

@@ -1,10 +1,9 @@
 #include "analyze/flop_formulas.h"
 
+#include <algorithm>
 #include <array>
 #include <unordered_map>
 #include <utility>
-
-#include "trace/attrs.h"
 
 namespace flowscope {
 namespace {
@@ -12,6 +11,38 @@ namespace {
 constexpr std::string_view kByDefinition = "counted from the definition of the op";
 constexpr std::string_view kElementwise =
     "convention: an elementwise op is one operation per output element, exp and tanh too";
+
+constexpr std::string_view kUnary =
+    "Abs Neg Sign Square Sqrt Rsqrt Exp Expm1 Log Log1p Sin Cos Tan Asin Acos Atan Sinh Cosh Tanh "
+    "Asinh Acosh Atanh Sigmoid Erf Erfc Erfinv Ndtri Lgamma Digamma BesselI0e BesselI1e "
+    "Reciprocal Inv Floor Ceil Round Rint Relu Relu6 LeakyRelu Elu Selu Softplus Softsign IsNan "
+    "IsInf IsFinite LogicalNot Invert Conj Angle ComplexAbs";
+
+constexpr std::string_view kBinary =
+    "Add AddV2 Sub Mul Div RealDiv TruncateDiv FloorDiv DivNoNan MulNoNan Mod FloorMod "
+    "TruncateMod Maximum Minimum Pow Atan2 Xdivy Xlogy Xlog1py NextAfter BiasAdd BiasAddV1 "
+    "LeftShift RightShift BitwiseAnd BitwiseOr BitwiseXor LogicalAnd LogicalOr Equal NotEqual "
+    "ApproximateEqual Greater GreaterEqual Less LessEqual Select SelectV2";
+
+constexpr std::string_view kReductions =
+    "Sum Mean Prod Max Min All Any ArgMax ArgMin Cumsum Cumprod SegmentSum SegmentMean SegmentMax "
+    "SegmentMin SegmentProd UnsortedSegmentSum UnsortedSegmentMax UnsortedSegmentMin "
+    "UnsortedSegmentProd BiasAddGrad";
+
+constexpr std::string_view kZero =
+    "Reshape Identity IdentityN Snapshot StopGradient PreventGradient EnsureShape Cast Bitcast "
+    "Shape ShapeN Size Rank ExpandDims Squeeze Transpose ConjugateTranspose StridedSlice "
+    "StridedSliceGrad Slice Concat ConcatV2 ConcatOffset Pack Unpack Split SplitV Pad PadV2 "
+    "MirrorPad Tile BroadcastTo BroadcastArgs BroadcastGradientArgs Gather GatherV2 GatherNd "
+    "ResourceGather ResourceGatherNd OneHot Reverse ReverseV2 ReverseSequence Roll SpaceToBatch "
+    "SpaceToBatchND BatchToSpace BatchToSpaceND SpaceToDepth DepthToSpace MatrixDiag MatrixDiagV2 "
+    "MatrixDiagV3 MatrixDiagPart MatrixDiagPartV2 MatrixDiagPartV3 MatrixSetDiag MatrixSetDiagV3 "
+    "MatrixBandPart Diag DiagPart InvertPermutation DynamicStitch DynamicPartition Where Real "
+    "Imag Complex Fill ZerosLike OnesLike Const Empty Placeholder NoOp Assert Print PrintV2 "
+    "VarHandleOp VarIsInitializedOp ReadVariableOp VariableShape AssignVariableOp "
+    "DestroyResourceOp TensorListReserve TensorListFromTensor TensorListSetItem TensorListGetItem "
+    "TensorListStack TensorListLength EmptyTensorList TensorListPushBack TensorListPopBack "
+    "TensorListElementShape";
 
 std::optional<int64_t> Scaled(std::optional<int64_t> elements, int64_t factor) {
   if (!elements) return std::nullopt;
@@ -67,50 +98,36 @@ std::optional<int64_t> AdamFlops(const FlopOp& op, int64_t) {
 
 std::vector<FlopRow> ContractionRows() {
   return {
-      {{"MatMul"},
-       MatMulFlops,
-       2,
-       "2*m*n*k: k multiply-adds for each element of an m x n result",
-       "Golub & Van Loan, Matrix Computations, section 1.1 (matrix multiplication)"},
-      {{"BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"},
-       BatchMatMulFlops,
-       2,
+      {"MatMul", MatMulFlops, 2, "2*m*n*k: k multiply-adds for each element of an m x n result",
+       "Golub & Van Loan, Matrix Computations, chapter 1 (flops of a matrix product)"},
+      {"BatchMatMul BatchMatMulV2 BatchMatMulV3", BatchMatMulFlops, 2,
        "2*m*n*k for each matrix of the broadcast batch",
-       "Golub & Van Loan, Matrix Computations, section 1.1 (matrix multiplication)"},
-      {{"Einsum"},
-       EinsumFlops,
-       1,
+       "Golub & Van Loan, Matrix Computations, chapter 1 (flops of a matrix product)"},
+      {"Einsum", EinsumFlops, 1,
        "product of all label sizes, times 2 where two inputs meet and a label is summed over, "
        "times 1 where only one of both is so, 0 for a mere rearrangement; at most two inputs",
        kByDefinition},
-      {{"Conv", "Conv2D", "Conv3D"},
-       ConvFlops,
-       2,
+  };
+}
+
+std::vector<FlopRow> ConvolutionRows() {
+  return {
+      {"Conv Conv2D Conv3D", ConvFlops, 2,
        "2 * output elements * filter spatial size * input channels per group; padding counts",
        "direct convolution, counted from the definition of the op"},
-      {{"Conv2DBackpropInput", "Conv3DBackpropInput", "Conv3DBackpropInputV2"},
-       ConvInputGradFlops,
-       2,
+      {"Conv2DBackpropInput Conv3DBackpropInput Conv3DBackpropInputV2", ConvInputGradFlops, 2,
        "2 * gradient elements * filter spatial size * input channels per group; padding counts",
        "transposed convolution, counted from the definition of the op"},
-      {{"Conv2DBackpropFilter", "Conv3DBackpropFilter", "Conv3DBackpropFilterV2"},
-       ConvFilterGradFlops,
-       2,
+      {"Conv2DBackpropFilter Conv3DBackpropFilter Conv3DBackpropFilterV2", ConvFilterGradFlops, 2,
        "2 * gradient elements * filter spatial size * input channels per group; padding counts",
        "derivative of the direct convolution"},
-      {{"DepthwiseConv2dNative"},
-       DepthwiseConvFlops,
-       2,
+      {"DepthwiseConv2dNative", DepthwiseConvFlops, 2,
        "2 * output elements * filter height * filter width; padding counts",
        "direct convolution, counted from the definition of the op"},
-      {{"DepthwiseConv2dNativeBackpropInput"},
-       DepthwiseInputGradFlops,
-       2,
+      {"DepthwiseConv2dNativeBackpropInput", DepthwiseInputGradFlops, 2,
        "2 * gradient elements * filter height * filter width; padding counts",
        "derivative of the direct convolution"},
-      {{"DepthwiseConv2dNativeBackpropFilter"},
-       DepthwiseFilterGradFlops,
-       2,
+      {"DepthwiseConv2dNativeBackpropFilter", DepthwiseFilterGradFlops, 2,
        "2 * gradient elements * filter height * filter width; padding counts",
        "derivative of the direct convolution"},
   };
@@ -118,282 +135,103 @@ std::vector<FlopRow> ContractionRows() {
 
 std::vector<FlopRow> ElementwiseRows() {
   return {
-      {{"Abs",      "Neg",       "Sign",      "Square",     "Sqrt",      "Rsqrt",      "Exp",
-        "Expm1",    "Log",       "Log1p",     "Sin",        "Cos",       "Tan",        "Asin",
-        "Acos",     "Atan",      "Sinh",      "Cosh",       "Tanh",      "Asinh",      "Acosh",
-        "Atanh",    "Sigmoid",   "Erf",       "Erfc",       "Erfinv",    "Ndtri",      "Lgamma",
-        "Digamma",  "BesselI0e", "BesselI1e", "Reciprocal", "Inv",       "Floor",      "Ceil",
-        "Round",    "Rint",      "Relu",      "Relu6",      "LeakyRelu", "Elu",        "Selu",
-        "Softplus", "Softsign",  "IsNan",     "IsInf",      "IsFinite",  "LogicalNot", "Invert",
-        "Conj",     "Angle",     "ComplexAbs"},
-       PerOutput,
-       1,
-       "output elements",
-       kElementwise},
-      {{"Add",         "AddV2",        "Sub",
-        "Mul",         "Div",          "RealDiv",
-        "TruncateDiv", "FloorDiv",     "DivNoNan",
-        "MulNoNan",    "Mod",          "FloorMod",
-        "TruncateMod", "Maximum",      "Minimum",
-        "Pow",         "Atan2",        "Xdivy",
-        "Xlogy",       "Xlog1py",      "NextAfter",
-        "BiasAdd",     "BiasAddV1",    "LeftShift",
-        "RightShift",  "BitwiseAnd",   "BitwiseOr",
-        "BitwiseXor",  "LogicalAnd",   "LogicalOr",
-        "Equal",       "NotEqual",     "ApproximateEqual",
-        "Greater",     "GreaterEqual", "Less",
-        "LessEqual",   "Select",       "SelectV2"},
-       PerOutput,
-       1,
-       "elements of the broadcast output",
-       kElementwise},
-      {{"ReluGrad", "Relu6Grad", "LeakyReluGrad", "EluGrad", "SeluGrad"},
-       PerOutput,
-       1,
-       "output elements",
-       kElementwise},
-      {{"SquaredDifference", "ClipByValue"},
-       PerOutput,
-       2,
-       "2 * elements of the broadcast output",
+      {kUnary, PerOutput, 1, "output elements", kElementwise},
+      {kBinary, PerOutput, 1, "elements of the broadcast output", kElementwise},
+      {"SquaredDifference ClipByValue", PerOutput, 2, "2 * elements of the broadcast output",
        kByDefinition},
-      {{"AddN", "AccumulateNV2"}, AddNFlops, 1, "(inputs - 1) * output elements", kByDefinition},
-      {{"SqrtGrad"}, PerOutput, 2, "2 * output elements", "derivative: 0.5 * dy / y"},
-      {{"SigmoidGrad"}, PerOutput, 3, "3 * output elements", "derivative: dy * y * (1 - y)"},
-      {{"TanhGrad"}, PerOutput, 3, "3 * output elements", "derivative: dy * (1 - y * y)"},
-      {{"ReciprocalGrad", "InvGrad"},
-       PerOutput,
-       3,
-       "3 * output elements",
-       "derivative: -dy * y * y"},
-      {{"RsqrtGrad"}, PerOutput, 4, "4 * output elements", "derivative: -0.5 * dy * y * y * y"},
-      {{"SoftplusGrad"}, PerOutput, 4, "4 * output elements", "derivative: dy / (1 + exp(-x))"},
-      {{"SoftsignGrad"}, PerOutput, 4, "4 * output elements", "derivative: dy / (1 + |x|)^2"},
+      {"AddN AccumulateNV2", AddNFlops, 1, "(inputs - 1) * output elements", kByDefinition},
+  };
+}
+
+std::vector<FlopRow> DerivativeRows() {
+  return {
+      {"ReluGrad Relu6Grad LeakyReluGrad EluGrad SeluGrad", PerOutput, 1, "output elements",
+       kElementwise},
+      {"SqrtGrad", PerOutput, 2, "2 * output elements", "derivative: 0.5 * dy / y"},
+      {"SigmoidGrad", PerOutput, 3, "3 * output elements", "derivative: dy * y * (1 - y)"},
+      {"TanhGrad", PerOutput, 3, "3 * output elements", "derivative: dy * (1 - y * y)"},
+      {"ReciprocalGrad InvGrad", PerOutput, 3, "3 * output elements", "derivative: -dy * y * y"},
+      {"RsqrtGrad", PerOutput, 4, "4 * output elements", "derivative: -0.5 * dy * y * y * y"},
+      {"SoftplusGrad", PerOutput, 4, "4 * output elements", "derivative: dy / (1 + exp(-x))"},
+      {"SoftsignGrad", PerOutput, 4, "4 * output elements", "derivative: dy / (1 + |x|)^2"},
   };
 }
 
 std::vector<FlopRow> ReductionRows() {
   return {
-      {{"Sum",
-        "Mean",
-        "Prod",
-        "Max",
-        "Min",
-        "All",
-        "Any",
-        "ArgMax",
-        "ArgMin",
-        "Cumsum",
-        "Cumprod",
-        "SegmentSum",
-        "SegmentMean",
-        "SegmentMax",
-        "SegmentMin",
-        "SegmentProd",
-        "UnsortedSegmentSum",
-        "UnsortedSegmentMax",
-        "UnsortedSegmentMin",
-        "UnsortedSegmentProd",
-        "BiasAddGrad"},
-       PerInput<0>,
-       1,
-       "input elements",
+      {kReductions, PerInput<0>, 1, "input elements",
        "convention: a reduction is one operation per input element"},
-      {{"EuclideanNorm", "L2Loss"},
-       PerInput<0>,
-       2,
-       "2 * input elements: square and add",
-       kByDefinition},
-      {{"AvgPool", "AvgPool3D", "MaxPool", "MaxPool3D", "MaxPoolWithArgmax"},
-       PoolFlops,
-       1,
+      {"EuclideanNorm L2Loss", PerInput<0>, 2, "2 * input elements: square and add", kByDefinition},
+  };
+}
+
+std::vector<FlopRow> PoolingRows() {
+  return {
+      {"AvgPool AvgPool3D MaxPool MaxPool3D MaxPoolWithArgmax", PoolFlops, 1,
        "output elements * window size; padding counts",
        "convention: one operation per element under the window"},
-      {{"AvgPoolGrad", "AvgPool3DGrad"},
-       AvgPoolGradFlops,
-       1,
-       "gradient elements * window size; padding counts",
-       "derivative of the mean over a window"},
-      {{"MaxPoolGrad", "MaxPool3DGrad"},
-       PerInput<2>,
-       1,
-       "gradient elements: one addition each",
+      {"AvgPoolGrad AvgPool3DGrad", AvgPoolGradFlops, 1,
+       "gradient elements * window size; padding counts", "derivative of the mean over a window"},
+      {"MaxPoolGrad MaxPool3DGrad", PerInput<2>, 1, "gradient elements: one addition each",
        "derivative of the maximum over a window"},
   };
 }
 
 std::vector<FlopRow> NormalizationRows() {
   return {
-      {{"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"},
-       BatchNormFlops,
-       1,
+      {"FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3", BatchNormFlops, 1,
        "training 6 per element (mean 1, variance 3, scale and shift 2), inference 2; "
        "work per channel is not counted",
        kByDefinition},
-      {{"FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3"},
-       PerInput<0>,
-       10,
+      {"FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3", PerInput<0>, 10,
        "10 per element (normalised input 2, scale gradient 2, offset gradient 1, input gradient 5)",
        "derivative of batch normalisation in training"},
-      {{"Softmax"},
-       PerInput<0>,
-       5,
-       "5 per element: maximum, subtract, exp, sum, divide",
+  };
+}
+
+std::vector<FlopRow> SoftmaxRows() {
+  return {
+      {"Softmax", PerInput<0>, 5, "5 per element: maximum, subtract, exp, sum, divide",
        kByDefinition},
-      {{"LogSoftmax"},
-       PerInput<0>,
-       5,
+      {"LogSoftmax", PerInput<0>, 5,
        "5 per element: maximum, subtract, exp, sum, subtract; the log per row is not counted",
        kByDefinition},
-      {{"SoftmaxCrossEntropyWithLogits"},
-       PerInput<0>,
-       9,
-       "9 per logit: log-softmax 5, times label and sum 2, gradient 2",
-       kByDefinition},
-      {{"SparseSoftmaxCrossEntropyWithLogits"},
-       PerInput<0>,
-       5,
-       "5 per logit: maximum, subtract, exp, sum, divide for the gradient",
-       kByDefinition},
+      {"SoftmaxCrossEntropyWithLogits", PerInput<0>, 9,
+       "9 per logit: log-softmax 5, times label and sum 2, gradient 2", kByDefinition},
+      {"SparseSoftmaxCrossEntropyWithLogits", PerInput<0>, 5,
+       "5 per logit: maximum, subtract, exp, sum, divide for the gradient", kByDefinition},
   };
 }
 
 std::vector<FlopRow> OptimizerRows() {
   constexpr std::string_view kUpdate = "the update rule in the op's documentation, written out";
   return {
-      {{"AssignAddVariableOp", "AssignSubVariableOp"},
-       PerInput<1>,
-       1,
-       "elements of the value",
+      {"AssignAddVariableOp AssignSubVariableOp", PerInput<1>, 1, "elements of the value",
        kByDefinition},
-      {{"ResourceApplyGradientDescent"}, PerInput<2>, 2, "2 * gradient elements", kUpdate},
-      {{"ResourceApplyMomentum"},
-       MomentumFlops,
-       1,
-       "4 * gradient elements, 6 with use_nesterov",
+      {"ResourceApplyGradientDescent", PerInput<2>, 2, "2 * gradient elements", kUpdate},
+      {"ResourceApplyMomentum", MomentumFlops, 1, "4 * gradient elements, 6 with use_nesterov",
        kUpdate},
-      {{"ResourceApplyKerasMomentum"},
-       KerasMomentumFlops,
-       1,
-       "4 * gradient elements, 7 with use_nesterov",
-       kUpdate},
-      {{"ResourceApplyAdam"},
-       AdamFlops,
-       1,
-       "12 * gradient elements (moments 7, step 5), 15 with use_nesterov",
-       kUpdate},
-      {{"ResourceApplyAdaMax"}, PerInput<8>, 10, "10 * gradient elements", kUpdate},
-      {{"ResourceApplyAdagrad"}, PerInput<3>, 6, "6 * gradient elements", kUpdate},
-      {{"ResourceApplyAdagradV2"}, PerInput<4>, 7, "7 * gradient elements", kUpdate},
-      {{"ResourceApplyRMSProp"}, PerInput<7>, 11, "11 * gradient elements", kUpdate},
+      {"ResourceApplyKerasMomentum", KerasMomentumFlops, 1,
+       "4 * gradient elements, 7 with use_nesterov", kUpdate},
+      {"ResourceApplyAdam", AdamFlops, 1,
+       "12 * gradient elements (moments 7, step 5), 15 with use_nesterov", kUpdate},
+      {"ResourceApplyAdaMax", PerInput<8>, 10, "10 * gradient elements", kUpdate},
+      {"ResourceApplyAdagrad", PerInput<3>, 6, "6 * gradient elements", kUpdate},
+      {"ResourceApplyAdagradV2", PerInput<4>, 7, "7 * gradient elements", kUpdate},
+      {"ResourceApplyRMSProp", PerInput<7>, 11, "11 * gradient elements", kUpdate},
   };
 }
 
 FlopRow ZeroRow() {
-  return {{"Reshape",
-           "Identity",
-           "IdentityN",
-           "Snapshot",
-           "StopGradient",
-           "PreventGradient",
-           "EnsureShape",
-           "Cast",
-           "Bitcast",
-           "Shape",
-           "ShapeN",
-           "Size",
-           "Rank",
-           "ExpandDims",
-           "Squeeze",
-           "Transpose",
-           "ConjugateTranspose",
-           "StridedSlice",
-           "StridedSliceGrad",
-           "Slice",
-           "Concat",
-           "ConcatV2",
-           "ConcatOffset",
-           "Pack",
-           "Unpack",
-           "Split",
-           "SplitV",
-           "Pad",
-           "PadV2",
-           "MirrorPad",
-           "Tile",
-           "BroadcastTo",
-           "BroadcastArgs",
-           "BroadcastGradientArgs",
-           "Gather",
-           "GatherV2",
-           "GatherNd",
-           "ResourceGather",
-           "ResourceGatherNd",
-           "OneHot",
-           "Reverse",
-           "ReverseV2",
-           "ReverseSequence",
-           "Roll",
-           "SpaceToBatch",
-           "SpaceToBatchND",
-           "BatchToSpace",
-           "BatchToSpaceND",
-           "SpaceToDepth",
-           "DepthToSpace",
-           "MatrixDiag",
-           "MatrixDiagV2",
-           "MatrixDiagV3",
-           "MatrixDiagPart",
-           "MatrixDiagPartV2",
-           "MatrixDiagPartV3",
-           "MatrixSetDiag",
-           "MatrixSetDiagV3",
-           "MatrixBandPart",
-           "Diag",
-           "DiagPart",
-           "InvertPermutation",
-           "DynamicStitch",
-           "DynamicPartition",
-           "Where",
-           "Real",
-           "Imag",
-           "Complex",
-           "Fill",
-           "ZerosLike",
-           "OnesLike",
-           "Const",
-           "Empty",
-           "Placeholder",
-           "NoOp",
-           "Assert",
-           "Print",
-           "PrintV2",
-           "VarHandleOp",
-           "VarIsInitializedOp",
-           "ReadVariableOp",
-           "VariableShape",
-           "AssignVariableOp",
-           "DestroyResourceOp",
-           "TensorListReserve",
-           "TensorListFromTensor",
-           "TensorListSetItem",
-           "TensorListGetItem",
-           "TensorListStack",
-           "TensorListLength",
-           "EmptyTensorList",
-           "TensorListPushBack",
-           "TensorListPopBack",
-           "TensorListElementShape"},
-          Zero,
-          0,
-          "0: moves or describes values, computes none",
+  return {kZero, Zero, 0, "0: moves or describes values, computes none",
           "the op does no arithmetic on values"};
 }
 
 std::vector<FlopRow> BuildRows() {
   std::vector<FlopRow> rows;
-  for (std::vector<FlopRow> part : {ContractionRows(), ElementwiseRows(), ReductionRows(),
-                                    NormalizationRows(), OptimizerRows()}) {
+  for (std::vector<FlopRow> part :
+       {ContractionRows(), ConvolutionRows(), ElementwiseRows(), DerivativeRows(), ReductionRows(),
+        PoolingRows(), NormalizationRows(), SoftmaxRows(), OptimizerRows()}) {
     std::move(part.begin(), part.end(), std::back_inserter(rows));
   }
   rows.push_back(ZeroRow());
@@ -401,6 +239,17 @@ std::vector<FlopRow> BuildRows() {
 }
 
 }  // namespace
+
+std::vector<std::string_view> TypesOf(const FlopRow& row) {
+  std::vector<std::string_view> types;
+  std::string_view rest = row.types;
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find(' '), rest.size());
+    types.push_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return types;
+}
 
 std::span<const FlopRow> AllFlopRows() {
   static const std::vector<FlopRow> rows = BuildRows();
@@ -411,7 +260,7 @@ const FlopRow* FindFlopRow(std::string_view type) {
   static const std::unordered_map<std::string_view, const FlopRow*> by_type = [] {
     std::unordered_map<std::string_view, const FlopRow*> index;
     for (const FlopRow& row : AllFlopRows()) {
-      for (const std::string_view name : row.types) index.emplace(name, &row);
+      for (const std::string_view name : TypesOf(row)) index.emplace(name, &row);
     }
     return index;
   }();

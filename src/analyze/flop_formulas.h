@@ -44,12 +44,14 @@ using FlopFunction = std::optional<int64_t> (*)(const FlopOp& op, int64_t factor
 
 // A row of the table: the op types that share a formula.
 struct FlopRow {
-  std::vector<std::string_view> types;
+  std::string_view types;  // separated by a space
   FlopFunction function;
   int64_t factor;
   std::string_view text;
   std::string_view source;
 };
+
+std::vector<std::string_view> TypesOf(const FlopRow& row);
 
 // nullptr for an op type without a formula.
 const FlopRow* FindFlopRow(std::string_view type);

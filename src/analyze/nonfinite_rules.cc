@@ -123,7 +123,7 @@ std::string Multiply(const ElementFacts& facts) {
 template <char kSign>
 std::string AddOrSubtract(const ElementFacts& facts) {
   const double x = *facts.x, y = *facts.y;
-  const std::string sum = fmt::format("{} {} {}", Number(x), kSign, Number(y));
+  std::string sum = fmt::format("{} {} {}", Number(x), kSign, Number(y));
   if (facts.nan && std::isinf(x) && std::isinf(y)) return sum;
   if (facts.nan || !std::isfinite(x) || !std::isfinite(y)) return "";
   return OverflowText(facts.dtype, sum);

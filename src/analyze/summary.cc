@@ -1,6 +1,7 @@
 #include "analyze/summary.h"
 
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -40,7 +41,7 @@ Status Check(const SummaryOptions& options) {
 std::string Bar(double share) {
   static constexpr std::array<std::string_view, 9> kParts = {"",  "▏", "▎", "▍", "▌",
                                                              "▋", "▊", "▉", "█"};
-  auto eighths = static_cast<int>(share * 24 + 0.5);
+  auto eighths = std::lround(share * 24);
   if (eighths == 0 && share > 0) eighths = 1;
   std::string bar;
   for (; eighths >= 8; eighths -= 8) bar += kParts[8];

@@ -172,11 +172,16 @@ class TreeBuilder {
     return std::string(address.starts_with(prefix) ? address.substr(prefix.size()) : address);
   }
 
+  // What has the same first op (a layer without ops, then an op) stays in its order.
   static void SortByExecution(SummaryNode& node) {
-    const auto before = [](const SummaryNode& a, const SummaryNode& b) {
-      return a.first_op < b.first_op;
-    };
-    std::stable_sort(node.children.begin(), node.children.end(), before);
+    std::vector<std::pair<OpId, size_t>> order;
+    for (size_t i = 0; i < node.children.size(); ++i) {
+      order.emplace_back(node.children[i].first_op, i);
+    }
+    std::sort(order.begin(), order.end());
+    std::vector<SummaryNode> sorted;
+    for (const auto& [first_op, index] : order) sorted.push_back(std::move(node.children[index]));
+    node.children = std::move(sorted);
   }
 
   static constexpr const char* kBackwardRun = "backward ops";

@@ -130,13 +130,13 @@ std::string TextTable::Render(size_t max_width, bool color) const {
   for (const size_t width : widths) {
     if (width > 0) total += width + (total == 0 ? 0 : kGap.size());
   }
-  std::string text = Emphasize(Line(titles, widths), Emphasis::kStrong, color) + "\n";
+  std::string text = Emphasize(Line(titles, widths), Emphasis::kStrong, color) + '\n';
   for (size_t i = 0; i < total; ++i) text += kRule;
-  text += "\n";
+  text += '\n';
   for (const Row& row : rows_) {
     const std::string line =
         row.is_note ? Shorten(row.cells[0], max_width) : Line(row.cells, widths);
-    text += Emphasize(line, row.emphasis, color) + "\n";
+    text += Emphasize(line, row.emphasis, color) + '\n';
   }
   return text;
 }

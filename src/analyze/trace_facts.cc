@@ -46,11 +46,12 @@ bool IsActivation(const OpRecord& op) {
          op.kind != OpKind::kVariableWrite;
 }
 
-// The largest first.
+// The largest first, equal ones by name.
 std::vector<std::pair<std::string, int64_t>> Sorted(const std::map<std::string, int64_t>& counts) {
   std::vector<std::pair<std::string, int64_t>> sorted(counts.begin(), counts.end());
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
   return sorted;
 }
 

@@ -174,7 +174,8 @@ class Recorder {
                          std::span<TFE_TensorHandle*> outputs);
   bool OverBudget(int64_t nbytes);
   void StopAfter(OpId id, TFE_TensorHandle** outputs, int* num_outputs, TF_Status* status);
-  bool HasNonFinite(OpId id) const;
+  bool HasNonFinite(std::span<TFE_TensorHandle*> outputs) const;
+  void FailAsStopped(int* num_outputs, TF_Status* status) const;
   void FillLocations();
   void ResolveLateShapes();
   std::vector<NamedTensor> ToNamed(

@@ -32,6 +32,11 @@ void Recorder::Execute(TFE_Op* op, TFE_TensorHandle** outputs, int* num_outputs,
 void Recorder::ExecuteOp(TFE_Op* op, TFE_TensorHandle** outputs, int* num_outputs,
                          TF_Status* status, LocationId location, std::string_view name) {
   const tf::CApi& api = tf::Api();
+  // A model that handles the error of the stop does not go on all the same.
+  if (stopped_at_ != kNoId) {
+    FailAsStopped(num_outputs, status);
+    return;
+  }
   const tf::StatusPtr ours = tf::NewStatus();
   const std::string_view type = api.TFE_OpGetName(op, ours.get());
   const std::vector<TFE_TensorHandle*> inputs = FlatInputs(op, ours.get());
@@ -214,11 +219,8 @@ bool Recorder::OverBudget(int64_t nbytes) {
   return true;
 }
 
-bool Recorder::HasNonFinite(OpId id) const {
-  const OpRecord& op = builder_.tables().ops[id];
-  for (uint32_t i = 0; i < op.outputs.count; ++i) {
-    TFE_TensorHandle* handle = payloads_->Handle(op.outputs.first + i);
-    if (handle == nullptr) continue;
+bool Recorder::HasNonFinite(std::span<TFE_TensorHandle*> outputs) const {
+  for (TFE_TensorHandle* handle : outputs) {
     const Result<Payload> value = tf::ReadHandle(handle);
     if (!value.ok()) continue;
     const auto counts = CountNonFinite(*value);
@@ -234,7 +236,8 @@ void Recorder::StopAfter(OpId id, TFE_TensorHandle** outputs, int* num_outputs,
     FactsScratch scratch;
     halted_ = options_.halt->Matches(FactsOf(builder_.tables(), id, scratch), nullptr);
   }
-  const bool bad = !halted_ && options_.raise_on_nan && HasNonFinite(id);
+  const bool bad = !halted_ && options_.raise_on_nan &&
+                   HasNonFinite({outputs, static_cast<size_t>(*num_outputs)});
   if (!halted_ && !bad) return;
   stopped_at_ = id;
   for (int i = 0; i < *num_outputs; ++i) {
@@ -242,9 +245,13 @@ void Recorder::StopAfter(OpId id, TFE_TensorHandle** outputs, int* num_outputs,
     tf::Api().TFE_DeleteTensorHandle(outputs[i]);
     outputs[i] = nullptr;
   }
+  FailAsStopped(num_outputs, status);
+}
+
+void Recorder::FailAsStopped(int* num_outputs, TF_Status* status) const {
   *num_outputs = 0;
   const std::string what = (halted_ ? "recording halted after " : "non-finite value in ") +
-                           builder_.OpLabel(id);
+                           builder_.OpLabel(stopped_at_);
   tf::Api().TF_SetStatus(status, halted_ ? kTfCancelled : kTfInvalidArgument, what.c_str());
 }
 

@@ -56,6 +56,14 @@ bool NamesSomeModule(const AddressPattern& pattern, const Trace& trace) {
   return false;
 }
 
+// A module's own address hides a label of the same text; an alias does not.
+bool IsSomeAddress(const AddressPattern& pattern, const Trace& trace) {
+  const std::vector<ModuleRecord>& modules = trace.tables().modules;
+  return std::any_of(modules.begin(), modules.end(), [&](const ModuleRecord& module) {
+    return pattern.MatchesSomeCall(trace.str(module.address));
+  });
+}
+
 std::string ExplainModule(const AddressPattern& pattern, const Trace& trace) {
   if (!NamesSomeModule(pattern, trace)) {
     return NearKeys("module", pattern.text(), trace);
@@ -84,7 +92,7 @@ SelectorPtr SelectByAddress(const char* function, std::string address, PatternMa
 bool TextMatches(const AddressPattern& pattern, const OpFacts& facts, const Trace* finished) {
   if (IsOutputOf(pattern, facts)) return true;
   if (!MatchesLabel(pattern.text(), facts)) return false;
-  return finished == nullptr || !NamesSomeModule(pattern, *finished);
+  return finished == nullptr || !IsSomeAddress(pattern, *finished);
 }
 
 std::string ExplainText(const AddressPattern& pattern, const Trace& trace) {
