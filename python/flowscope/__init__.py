@@ -12,7 +12,8 @@ Importing this package imports neither TensorFlow nor Keras.
 from __future__ import annotations
 
 from . import errors, sites
-from ._core import Trace, __version__
+from ._core import Trace
+from ._core import version as __version__
 from ._doctor import doctor
 from ._extraction import extract, pluck, record
 from ._tracing import capture, trace

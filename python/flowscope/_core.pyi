@@ -7,6 +7,8 @@ from typing import Any, overload
 
 import numpy
 
+version: str = "0.1.0"
+
 class LiveOp:
     """
     What a predicate is shown of an op that has just run. Its value is not there: whether to keep it is what the predicate decides.
@@ -1076,7 +1078,7 @@ class Session:
         executing_eagerly: object,
     ) -> None: ...
     def start(self) -> None: ...
-    def stop(self, arg: str, /) -> object: ...
+    def stop(self, error: str) -> Trace: ...
     def declare_module(
         self,
         arg0: object,

@@ -17,7 +17,7 @@ def doctor() -> dict[str, Any]:
         'hook'
     """
     report: dict[str, Any] = {
-        "flowscope": _core.__version__,
+        "flowscope": _core.version,
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
         "problems": [],

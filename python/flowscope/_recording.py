@@ -46,13 +46,13 @@ class Recording:
             self.session.stop("the recording could not start")
             raise
 
-    def finish(self, error: str = "") -> Any:
+    def finish(self, error: str = "") -> _core.Trace:
         """The trace of what ran. Always takes everything down."""
         self._take_down()
         if not self._created and self.session.num_unnamed_variables > 0:
             self._refresh()
         trace = self.session.stop(error)
-        trace._set_config_source(_config_source(self._found))
+        trace._set_config_source(_config_source(self._found))  # type: ignore[attr-defined]
         return trace
 
     def _take_down(self) -> None:

@@ -151,7 +151,7 @@ def _run(recording: Recording, root: _roots.Root, args: Any, kwargs: Any) -> _co
         _attach(error, trace)
         raise
     trace = recording.finish()
-    trace._set_output(output)
+    trace._set_output(output)  # type: ignore[attr-defined]
     _core.raise_predicate_error()
     return trace
 

@@ -9,7 +9,7 @@ NB_MODULE(_core, m) {
   // At exit a user's globals can outlive this module; that is no fault worth a message.
   nanobind::set_leak_warnings(std::getenv("FLOWSCOPE_LEAK_WARNINGS") != nullptr);
   m.doc() = "FlowScope's engine. Use the flowscope package; names here are not a public interface.";
-  m.attr("__version__") = FLOWSCOPE_VERSION;
+  m.attr("version") = FLOWSCOPE_VERSION;
   RegisterValues(m);
   RegisterSelectors(m);
   RegisterRecords(m);

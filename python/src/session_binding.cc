@@ -114,7 +114,8 @@ void RegisterSession(nb::module_& m) {
            "executing_eagerly"_a)
       .def("start", &Session::Start)
       .def("stop",
-           [](Session& self, const std::string& error) { return TraceToPython(self.Stop(error)); })
+           [](Session& self, const std::string& error) { return TraceToPython(self.Stop(error)); },
+           "error"_a, nb::sig("def stop(self, error: str) -> Trace"))
       .def("declare_module",
            [](Session& self, nb::object module, const std::vector<std::string>& addresses,
               const std::string& class_name, const std::string& name, const std::string& config,

@@ -26,9 +26,6 @@ def known(reason: str) -> Any:
     return pytest.mark.xfail(CALLBACKS, strict=True, reason=reason)
 
 
-BYTES = known("TensorFlow's fast path names op types as bytes")
-
-
 def dense() -> Any:
     hidden = keras.layers.Dense(4, activation="relu", name="hidden")
     return keras.Sequential([keras.Input((3,)), hidden, keras.layers.Dense(2, name="head")])
@@ -45,7 +42,6 @@ def test_the_trace_says_who_recorded() -> None:
             assert what in told[0]
 
 
-@BYTES
 def test_a_keras_model() -> None:
     trace = checks.recorded_equals_plain(dense, (tf.ones((5, 3)),))
     assert trace.op_counts() == {"BiasAdd": 2, "MatMul": 2, "ReadVariableOp": 4, "Relu": 1}
@@ -55,10 +51,7 @@ def test_a_keras_model() -> None:
     assert np.array_equal(trace["head"].out, trace.output)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [*(pytest.param(n, marks=BYTES) for n in model_zoo.OTHERS if n != "tf.Module"), "tf.Module"],
-)
+@pytest.mark.parametrize("name", model_zoo.OTHERS)
 def test_larger_models(name: str) -> None:
     facts = model_zoo.facts_of(name)
     assert facts.problems == [] and facts.wrong_variables == []

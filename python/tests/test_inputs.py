@@ -135,7 +135,6 @@ def test_keyword_arguments_of_a_keras_layer() -> None:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="declare_inputs and declare_outputs refuse None")
 def test_none_among_the_arguments() -> None:
     trace = fs.trace(lambda x, mask=None: x * 2.0, (row(), None))
     checks.assert_sound(trace)
@@ -147,7 +146,6 @@ def test_scalars_and_texts_among_the_arguments() -> None:
     assert names(trace) == ["x"] and trace.outputs[0].literals == {1: 3.0}
 
 
-@pytest.mark.xfail(strict=True, reason="declare_inputs and declare_outputs refuse None")
 def test_a_model_that_returns_nothing() -> None:
     seen: list[Any] = []
     trace = fs.trace(lambda x: seen.append(x * 2.0), row())
