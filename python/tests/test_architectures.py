@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import checks
 import flowscope as fs
+import numpy as np
 import pytest
 
 tf = pytest.importorskip("tensorflow")
@@ -63,6 +64,18 @@ def test_training_mode_equals_the_plain_call() -> None:
         assert [len(v.writes) for v in moving] == [1, 1]
     written = {v.address for v in trace.variables if v.writes}
     assert len(written) == 2 * len(norms) + sum("seed" in address for address in written)
+
+
+@pytest.mark.slow
+def test_opened_functions_of_xla_differ_by_rounding_only() -> None:
+    model, x = model_zoo.build("ConvNeXtTiny")
+    trace = fs.trace(model, x)
+    checks.assert_sound(trace)
+    calls = [op for op in trace if op.kind == "call"]
+    inside = [op for op in trace if checks.inside_function(op.region)]
+    assert len(calls) == 18 and not any(op.opaque for op in calls)
+    assert {op.type for op in inside} >= {"Conv2D", "ReadVariableOp"}
+    assert np.allclose(model(x), trace.output, rtol=1e-4, atol=1e-5)
 
 
 def test_ten_times_the_same_ops() -> None:

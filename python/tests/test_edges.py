@@ -91,12 +91,12 @@ def test_dlpack_of_a_reshaped_value() -> None:
 )
 def test_the_address_of_a_copy_comes_back() -> None:
     def model(x: Any) -> Any:
-        y = tf.exp(x)
-        return y.cpu() * 2.0, tf.identity(y) + 1.0
+        for _ in range(40):
+            y = tf.exp(x)
+            x = tf.tanh(y.cpu() * 2.0) + tf.abs(tf.identity(y))
+        return x
 
-    trace = fs.trace(model, matrix())
-    assert only(trace, "AddV2").parents == [only(trace, "Identity")]
-    assert trace.lint() == []
+    assert fs.trace(model, matrix()).lint() == []
 
 
 def test_identity_is_an_op() -> None:

@@ -93,15 +93,28 @@ def all_jobs() -> list[tuple[str, Callable[[], Any]]]:
 
     jobs: list[tuple[str, Callable[[], Any]]] = []
     for name, side in LARGE.items():
-        jobs.append((name, lambda n=name, s=side: model_zoo.facts(image_model(n, s), fresh=False)))
+        jobs.append((name, lambda n=name, s=side: untrained(n, s)))
     for name in TRAINED:
-        make = image_model(name, 32)
-        jobs.append((name, lambda m=make: model_zoo.facts(m, kwargs={"training": True})))
+        jobs.append((name, lambda n=name: trained(n)))
     for name in layer_models():
         jobs.append(
             (name, lambda n=name: model_zoo.facts(layer_model(n), kwargs={"training": True}))
         )
     return jobs
+
+
+def untrained(name: str, side: int) -> Any:
+    import model_zoo
+
+    options = model_zoo.options_of(name)
+    return model_zoo.facts(image_model(name, side), fresh=False, options=options)
+
+
+def trained(name: str) -> Any:
+    import model_zoo
+
+    options = model_zoo.options_of(name)
+    return model_zoo.facts(image_model(name, 32), kwargs={"training": True}, options=options)
 
 
 def image_model(name: str, side: int) -> Callable[[], tuple[Any, Any]]:
