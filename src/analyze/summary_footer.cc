@@ -107,6 +107,8 @@ Parts MemoryParts(const Trace& trace, const CostIndex& costs) {
   Parts parts = {
       fmt::format("{} in {}", Bytes(facts.nbytes), Counted(facts.activations, "activation")),
       Bytes(facts.kept_nbytes) + " kept"};
+  if (facts.stats_only > 0) parts.push_back(FormatCount(facts.stats_only) + " as statistics only");
+  if (facts.not_kept > 0) parts.push_back(FormatCount(facts.not_kept) + " not kept");
   if (facts.largest == kNoId) return parts;
   const TensorRecord& largest = trace.tensor(facts.largest);
   parts.push_back(

@@ -272,6 +272,15 @@ TEST(SummaryTest, UnknownIsAQuestionMark) {
   EXPECT_THAT(text, HasSubstr("TensorFlow ?"));
 }
 
+TEST(SummaryTest, SaysHowManyValuesAreNotThere) {
+  TraceMaker m;
+  m.Op("Relu", {}, {.dims = {2}, .state = PayloadState::kStats});
+  m.Op("Relu", {}, {.dims = {2}, .state = PayloadState::kNotKept});
+  m.Op("Relu", {}, {.dims = {2}, .state = PayloadState::kNotKept});
+  EXPECT_THAT(Summary(m), HasSubstr("24 B in 3 activations · 0 B kept · 1 as statistics only · 2 "
+                                    "not kept\n         largest 8 B relu_1_1:1\n"));
+}
+
 TEST(SummaryTest, AnEmptyTraceHasASummary) {
   TraceMaker m;
   const std::string text = Summary(m);

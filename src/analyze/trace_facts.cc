@@ -102,6 +102,8 @@ MemoryFacts CountMemory(const Trace& trace, const CostIndex& costs) {
       ++facts.activations;
       facts.nbytes += record.nbytes;
       if (record.state == PayloadState::kKept) facts.kept_nbytes += record.nbytes;
+      facts.stats_only += record.state == PayloadState::kStats ? 1 : 0;
+      facts.not_kept += record.state == PayloadState::kNotKept ? 1 : 0;
       const bool larger =
           facts.largest == kNoId || record.nbytes > trace.tensor(facts.largest).nbytes;
       if (larger) facts.largest = tensor;

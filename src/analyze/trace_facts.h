@@ -34,6 +34,8 @@ struct MemoryFacts {
   int64_t activations = 0;
   int64_t nbytes = 0;
   int64_t kept_nbytes = 0;
+  int64_t stats_only = 0;  // activations of which only statistics were kept
+  int64_t not_kept = 0;
   TensorId largest = kNoId;
 };
 MemoryFacts CountMemory(const Trace& trace, const CostIndex& costs);

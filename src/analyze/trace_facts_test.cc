@@ -70,6 +70,8 @@ TEST(TraceFactsTest, ActivationsAreWhatOpsComputed) {
   EXPECT_EQ(facts.activations, 2);
   EXPECT_EQ(facts.nbytes, 120);
   EXPECT_EQ(facts.kept_nbytes, 40);
+  EXPECT_EQ(facts.not_kept, 1);
+  EXPECT_EQ(facts.stats_only, 0);
   EXPECT_EQ(facts.largest, largest);
 }
 
