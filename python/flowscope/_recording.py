@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import warnings
 import weakref
@@ -34,6 +35,9 @@ class Recording:
     def start(self) -> None:
         """Raises RecordingStateError where this thread records already."""
         self._found = addresses.discover(self._root) if self._root is not None else None
+        # A predicate's error is kept by thread; one that an earlier run left is not this run's.
+        with contextlib.suppress(Exception):
+            _core.raise_predicate_error()
         self.session.start()
         try:
             if self._found is not None:

@@ -43,7 +43,9 @@ def resolve(model: Any) -> Root:
         return Root(model, "keras", model.name, type(model).__name__, model.call)
     class_name = type(model).__name__
     if isinstance(model, tf.Module):
-        return Root(model, "tf_module", model.name, class_name, model)
+        # A module whose __init__ did not call its base has no name.
+        name = str(getattr(model, "name", class_name))
+        return Root(model, "tf_module", name, class_name, model)
     concrete = isinstance(model, tf.types.experimental.ConcreteFunction)
     kind = "concrete_function" if concrete else "function"
     inner = getattr(model, "python_function", model)

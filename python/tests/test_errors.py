@@ -368,3 +368,27 @@ def test_every_error_is_of_one_hierarchy() -> None:
     ours = [cls for cls in found if cls.__module__ == fs.errors.__name__]
     assert len(ours) >= 10 and all(issubclass(cls, fs.FlowScopeError) for cls in ours)
     assert fs.FlowScopeError is fs.errors.FlowScopeError
+
+
+def test_a_predicates_error_does_not_reach_the_next_run() -> None:
+    def broken(op: Any) -> bool:
+        raise LookupError("of the predicate")
+
+    def failing(x: Any) -> Any:
+        raise KeyError(str(tf.exp(x)))
+
+    with pytest.raises(KeyError):
+        fs.trace(failing, tf.ones(2), save=broken)
+    assert fs.trace(tf.exp, tf.ones(2)).op_counts() == {"Exp": 1}
+
+
+def test_a_module_whose_init_did_not_call_its_base() -> None:
+    class Bare(tf.Module):
+        def __init__(self) -> None:
+            pass
+
+        def __call__(self, x: Any) -> Any:
+            return tf.exp(x)
+
+    trace = fs.trace(Bare(), tf.ones(2))
+    assert trace.name == "Bare" and trace.op_counts() == {"Exp": 1}
