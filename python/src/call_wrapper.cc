@@ -10,8 +10,7 @@ namespace flowscope::python {
 namespace {
 
 struct CallWrapper {
-  PyObject_HEAD
-  PyObject* wrapped;
+  PyObject_HEAD PyObject* wrapped;
   PyObject* training_default;
   int training_position;
   bool is_body;
@@ -20,8 +19,7 @@ struct CallWrapper {
 // What a class attribute gives when read through an instance, where it is more than a function: a
 // tf.function as a method, for example.
 struct BoundCall {
-  PyObject_HEAD
-  PyObject* wrapper;
+  PyObject_HEAD PyObject* wrapper;
   PyObject* instance;
   PyObject* inner;
 };
@@ -105,8 +103,7 @@ PyObject* WrapperGet(PyObject* object, PyObject* instance, PyObject* owner) {
   if (instance == nullptr || instance == Py_None) return Py_NewRef(object);
   if (PyFunction_Check(self->wrapped)) return PyMethod_New(object, instance);
   const auto get = Py_TYPE(self->wrapped)->tp_descr_get;
-  PyObject* inner =
-      get == nullptr ? Py_NewRef(self->wrapped) : get(self->wrapped, instance, owner);
+  PyObject* inner = get == nullptr ? Py_NewRef(self->wrapped) : get(self->wrapped, instance, owner);
   if (inner == nullptr) return nullptr;
   auto* bound = PyObject_GC_New(BoundCall, g_bound_type);
   if (bound == nullptr) {
@@ -200,8 +197,7 @@ void* Slot(F function) {
 }
 
 PyTypeObject* NewType(const char* name, size_t size, PyType_Slot* slots) {
-  PyType_Spec spec{name, static_cast<int>(size), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-                   slots};
+  PyType_Spec spec{name, static_cast<int>(size), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
   return reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
 }
 
@@ -229,12 +225,10 @@ void RegisterCallWrapper(nb::module_& m) {
                                         {Py_tp_clear, Slot(WrapperClear)},
                                         {Py_tp_dealloc, Slot(WrapperDealloc)},
                                         {0, nullptr}};
-  static PyType_Slot bound_slots[] = {{Py_tp_call, Slot(BoundCallCall)},
-                                      {Py_tp_getattro, Slot(BoundGetAttr)},
-                                      {Py_tp_traverse, Slot(BoundTraverse)},
-                                      {Py_tp_clear, Slot(BoundClear)},
-                                      {Py_tp_dealloc, Slot(BoundDealloc)},
-                                      {0, nullptr}};
+  static PyType_Slot bound_slots[] = {
+      {Py_tp_call, Slot(BoundCallCall)},     {Py_tp_getattro, Slot(BoundGetAttr)},
+      {Py_tp_traverse, Slot(BoundTraverse)}, {Py_tp_clear, Slot(BoundClear)},
+      {Py_tp_dealloc, Slot(BoundDealloc)},   {0, nullptr}};
   g_wrapper_type = NewType("flowscope._core.CallWrapper", sizeof(CallWrapper), wrapper_slots);
   g_bound_type = NewType("flowscope._core.BoundCall", sizeof(BoundCall), bound_slots);
   if (g_wrapper_type == nullptr || g_bound_type == nullptr) throw nb::python_error();

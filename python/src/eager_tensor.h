@@ -1,12 +1,12 @@
 // Between Python's EagerTensor objects and handles of the C API.
 #pragma once
 
-#include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
-
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
 #include "base/status.h"
 #include "tf/c_api.h"

@@ -10,15 +10,24 @@ namespace {
 // Class names in flowscope.errors.
 const char* ErrorClass(StatusCode code) {
   switch (code) {
-    case StatusCode::kInvalidArgument: return "InvalidArgumentError";
-    case StatusCode::kNotFound: return "LookupFailedError";
-    case StatusCode::kAmbiguous: return "AmbiguousLookupError";
-    case StatusCode::kFailedPrecondition: return "RecordingStateError";
-    case StatusCode::kUnavailable: return "UnavailableError";
-    case StatusCode::kUnsupported: return "UnsupportedError";
-    case StatusCode::kCorruption: return "CorruptTraceError";
-    case StatusCode::kIo: return "TraceIOError";
-    default: return "InternalError";
+    case StatusCode::kInvalidArgument:
+      return "InvalidArgumentError";
+    case StatusCode::kNotFound:
+      return "LookupFailedError";
+    case StatusCode::kAmbiguous:
+      return "AmbiguousLookupError";
+    case StatusCode::kFailedPrecondition:
+      return "RecordingStateError";
+    case StatusCode::kUnavailable:
+      return "UnavailableError";
+    case StatusCode::kUnsupported:
+      return "UnsupportedError";
+    case StatusCode::kCorruption:
+      return "CorruptTraceError";
+    case StatusCode::kIo:
+      return "TraceIOError";
+    default:
+      return "InternalError";
   }
 }
 

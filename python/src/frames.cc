@@ -59,10 +59,9 @@ LocationId FrameSites::Current() {
     const bool library = IsLibrary(code);
     if (!library) {
       const int instruction = PyFrame_GetLasti(frame);
-      const uint64_t packed = (static_cast<uint64_t>(code_numbers_[code]) << 32) |
-                              static_cast<uint32_t>(instruction);
-      const auto [it, inserted] =
-          keys_.try_emplace(packed, static_cast<LocationId>(sites_.size()));
+      const uint64_t packed =
+          (static_cast<uint64_t>(code_numbers_[code]) << 32) | static_cast<uint32_t>(instruction);
+      const auto [it, inserted] = keys_.try_emplace(packed, static_cast<LocationId>(sites_.size()));
       if (inserted) sites_.push_back({code, instruction});
       key = it->second;
     }
@@ -82,8 +81,7 @@ capture::CallSite FrameSites::Resolve(LocationId key) {
   if (const char* file = PyUnicode_AsUTF8(at.code->co_filename)) site.file = file;
   if (const char* name = PyUnicode_AsUTF8(at.code->co_name)) site.function = name;
   try {
-    const nb::object line =
-        nb::module_::import_("linecache").attr("getline")(site.file, site.line);
+    const nb::object line = nb::module_::import_("linecache").attr("getline")(site.file, site.line);
     site.text = nb::cast<std::string>(line.attr("strip")());
   } catch (nb::python_error&) {
     site.text.clear();  // the source is not there to read; the line number still is

@@ -1,14 +1,14 @@
 // The user's line behind an op, by walking Python's frames with the public API.
 #pragma once
 
-#include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
-
 #include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
 #include "capture/call_site.h"
 

@@ -103,8 +103,8 @@ ModuleId Session::IdOf(nb::handle module) {
   return id < 0 ? kNoId : static_cast<ModuleId>(id);
 }
 
-bool Session::EnterCall(nb::handle module, const void* wrapper, nb::handle args,
-                        nb::handle kwargs, const char* method) {
+bool Session::EnterCall(nb::handle module, const void* wrapper, nb::handle args, nb::handle kwargs,
+                        const char* method) {
   if (!frames_.empty()) {
     const Frame& top = frames_.back();
     if (top.module == module.ptr() && top.body == nullptr && top.wrapper != wrapper) return false;

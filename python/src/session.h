@@ -1,13 +1,13 @@
 // One recording as Python drives it: the recorder plus what only Python objects can tell.
 #pragma once
 
-#include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
-
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
 #include "capture/recorder.h"
 #include "eager_tensor.h"
@@ -16,8 +16,8 @@ namespace flowscope::python {
 
 class Session {
  public:
-  Session(capture::RecordOptions options, std::vector<std::string> library_prefixes,
-          bool callbacks, nanobind::object new_module, nanobind::object executing_eagerly);
+  Session(capture::RecordOptions options, std::vector<std::string> library_prefixes, bool callbacks,
+          nanobind::object new_module, nanobind::object executing_eagerly);
 
   // The session of the calling thread, null where there is none.
   static Session* Current();

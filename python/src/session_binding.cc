@@ -104,18 +104,20 @@ void RecordCallback(Session& session, const std::string& type, nb::handle inputs
 
 void RegisterSession(nb::module_& m) {
   nb::class_<Session>(m, "Session")
-      .def("__init__",
-           [](Session* self, const nb::dict& options, std::vector<std::string> prefixes,
-              bool callbacks, nb::object new_module, nb::object executing_eagerly) {
-             new (self) Session(OptionsFrom(options), std::move(prefixes), callbacks,
-                                std::move(new_module), std::move(executing_eagerly));
-           },
-           "options"_a, "library_prefixes"_a, "callbacks"_a, "new_module"_a.none(),
-           "executing_eagerly"_a)
+      .def(
+          "__init__",
+          [](Session* self, const nb::dict& options, std::vector<std::string> prefixes,
+             bool callbacks, nb::object new_module, nb::object executing_eagerly) {
+            new (self) Session(OptionsFrom(options), std::move(prefixes), callbacks,
+                               std::move(new_module), std::move(executing_eagerly));
+          },
+          "options"_a, "library_prefixes"_a, "callbacks"_a, "new_module"_a.none(),
+          "executing_eagerly"_a)
       .def("start", &Session::Start)
-      .def("stop",
-           [](Session& self, const std::string& error) { return TraceToPython(self.Stop(error)); },
-           "error"_a, nb::sig("def stop(self, error: str) -> Trace"))
+      .def(
+          "stop",
+          [](Session& self, const std::string& error) { return TraceToPython(self.Stop(error)); },
+          "error"_a, nb::sig("def stop(self, error: str) -> Trace"))
       .def("declare_module",
            [](Session& self, nb::object module, const std::vector<std::string>& addresses,
               const std::string& class_name, const std::string& name, const std::string& config,
@@ -138,7 +140,8 @@ void RegisterSession(nb::module_& m) {
       .def("declare_inputs", &DeclareInputs, "value"_a.none(), "path"_a)
       .def("declare_array_input", &DeclareArrayInput)
       .def("declare_outputs", &DeclareOutputs, "value"_a.none())
-      .def("add_note", [](Session& self, const std::string& note) { self.recorder().AddNote(note); })
+      .def("add_note",
+           [](Session& self, const std::string& note) { self.recorder().AddNote(note); })
       .def("open_region",
            [](Session& self, const std::string& kind, const std::string& name) {
              const RegionKind region = kind == "tracing"    ? RegionKind::kTracing
@@ -155,9 +158,8 @@ void RegisterSession(nb::module_& m) {
                      return self.recording() && self.recorder().stopped_at() != kNoId &&
                             !self.recorder().halted();
                    })
-      .def_prop_ro("halted", [](Session& self) {
-        return self.recording() && self.recorder().halted();
-      });
+      .def_prop_ro("halted",
+                   [](Session& self) { return self.recording() && self.recorder().halted(); });
   m.def("current_session", [] { return Session::Current(); }, nb::rv_policy::reference);
 }
 

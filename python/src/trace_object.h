@@ -2,11 +2,11 @@
 // configurations come from. Every record object (op, layer, module ...) shares it.
 #pragma once
 
-#include <nanobind/nanobind.h>
-
 #include <memory>
 #include <mutex>
 #include <optional>
+
+#include <nanobind/nanobind.h>
 
 #include "trace/lookup.h"
 #include "trace/trace.h"

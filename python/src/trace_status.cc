@@ -52,8 +52,9 @@ void RegisterValidationReport(nb::module_& m) {
 }
 
 void DefTraceStatus(nb::class_<TraceHandle>& type) {
-  type.def_prop_ro("validation_replay_status", [](const TraceHandle&) { return NotBuilt(); },
-                   "The trace's proof by replay, as a ValidationReport.")
+  type.def_prop_ro(
+          "validation_replay_status", [](const TraceHandle&) { return NotBuilt(); },
+          "The trace's proof by replay, as a ValidationReport.")
       .def_prop_ro("num_kept", &NumKept, "Output tensors of executed ops whose value is kept.");
 }
 

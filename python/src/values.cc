@@ -27,11 +27,16 @@ PyType_Slot kBufferSlots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(GetBuffe
 // NumPy's own name of a dtype, or null where it comes from ml_dtypes.
 const char* NumpyName(DType dtype) {
   switch (dtype) {
-    case DType::kQint8: return "int8";
-    case DType::kQuint8: return "uint8";
-    case DType::kQint16: return "int16";
-    case DType::kQuint16: return "uint16";
-    case DType::kQint32: return "int32";
+    case DType::kQint8:
+      return "int8";
+    case DType::kQuint8:
+      return "uint8";
+    case DType::kQint16:
+      return "int16";
+    case DType::kQuint16:
+      return "uint16";
+    case DType::kQint32:
+      return "int32";
     case DType::kBfloat16:
     case DType::kFloat8E5m2:
     case DType::kFloat8E4m3fn:
@@ -41,8 +46,10 @@ const char* NumpyName(DType dtype) {
     case DType::kInt4:
     case DType::kUint4:
     case DType::kInt2:
-    case DType::kUint2: return nullptr;
-    default: return DTypeName(dtype).data();
+    case DType::kUint2:
+      return nullptr;
+    default:
+      return DTypeName(dtype).data();
   }
 }
 

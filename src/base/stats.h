@@ -28,7 +28,7 @@ struct Stats {
   double min = 0;
   double max = 0;
   double mean = 0;
-  double std = 0;                                 // population standard deviation
+  double std = 0;                                   // population standard deviation
   std::array<int64_t, kHistogramBins> histogram{};  // equal bins over [min, max]
 
   int64_t nonfinite() const { return nan + pos_inf + neg_inf; }

@@ -61,8 +61,8 @@ Status Internal(std::string message);
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::move(value)) {}          // NOLINT: implicit by design
-  Result(Status status) : state_(std::move(status)) {}   // NOLINT: implicit by design
+  Result(T value) : state_(std::move(value)) {}         // NOLINT: implicit by design
+  Result(Status status) : state_(std::move(status)) {}  // NOLINT: implicit by design
 
   bool ok() const { return std::holds_alternative<T>(state_); }
   Status status() const { return ok() ? Status::Ok() : std::get<Status>(state_); }
@@ -82,7 +82,7 @@ class [[nodiscard]] Result {
 
 }  // namespace flowscope
 
-#define FLOWSCOPE_RETURN_IF_ERROR(expr)                             \
-  do {                                                              \
+#define FLOWSCOPE_RETURN_IF_ERROR(expr)                                      \
+  do {                                                                       \
     if (::flowscope::Status status_ = (expr); !status_.ok()) return status_; \
   } while (false)

@@ -27,8 +27,7 @@ TFE_TensorHandle* CopySharing(TFE_TensorHandle* handle, TF_Status* status) {
 
 TFE_TensorHandle* CopyToDevice(TFE_TensorHandle* handle, TFE_Context* context, const char* device,
                                TF_Status* status) {
-  TFE_TensorHandle* copy =
-      tf::Api().TFE_TensorHandleCopyToDevice(handle, context, device, status);
+  TFE_TensorHandle* copy = tf::Api().TFE_TensorHandleCopyToDevice(handle, context, device, status);
   Recorder* recorder = Recorder::Current();
   if (recorder != nullptr && copy != nullptr) recorder->OnCopy(handle, copy);
   return copy;

@@ -37,13 +37,32 @@ bool IsIterator(const tf::OpDef& def) {
 }
 
 bool IsArgumentName(std::string_view name) {
-  static constexpr std::array<std::string_view, 26> kNames = {
-      "dims",        "shape",     "size",      "sizes",        "axis",
-      "axes",        "perm",      "paddings",  "begin",        "end",
-      "strides",     "multiples", "dimension", "split_dim",    "concat_dim",
-      "block_shape", "crops",     "num",       "num_segments", "input_sizes",
-      "output_shape", "start",    "limit",     "delta",        "reduction_indices",
-      "orig_input_shape"};
+  static constexpr std::array<std::string_view, 26> kNames = {"dims",
+                                                              "shape",
+                                                              "size",
+                                                              "sizes",
+                                                              "axis",
+                                                              "axes",
+                                                              "perm",
+                                                              "paddings",
+                                                              "begin",
+                                                              "end",
+                                                              "strides",
+                                                              "multiples",
+                                                              "dimension",
+                                                              "split_dim",
+                                                              "concat_dim",
+                                                              "block_shape",
+                                                              "crops",
+                                                              "num",
+                                                              "num_segments",
+                                                              "input_sizes",
+                                                              "output_shape",
+                                                              "start",
+                                                              "limit",
+                                                              "delta",
+                                                              "reduction_indices",
+                                                              "orig_input_shape"};
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 

@@ -11,9 +11,9 @@ namespace flowscope::capture {
 // Facts of an op type that do not depend on the execution. `def` may be null: a function.
 struct OpTraits {
   OpKind kind = OpKind::kCompute;
-  bool is_function_call = false;    // runs a function of the context by name or attribute
-  bool takes_functions = false;     // its kernel runs functions itself
-  bool is_variable_read = false;    // ReadVariableOp: reads and cannot write
+  bool is_function_call = false;  // runs a function of the context by name or attribute
+  bool takes_functions = false;   // its kernel runs functions itself
+  bool is_variable_read = false;  // ReadVariableOp: reads and cannot write
   bool no_outputs = false;
 };
 

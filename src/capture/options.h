@@ -19,8 +19,8 @@ struct RecordOptions {
   std::string root_kind = "block";
   std::string root_class;
   std::string keras_version;
-  SelectorPtr save;          // which ops keep a value; null: all
-  bool keep_values = true;   // false: keep statistics instead of values
+  SelectorPtr save;         // which ops keep a value; null: all
+  bool keep_values = true;  // false: keep statistics instead of values
   FunctionMode functions = FunctionMode::kInside;
   SelectorPtr open_functions;
   bool interpret_random = false;  // open functions with stateful random ops too

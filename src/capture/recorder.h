@@ -105,7 +105,7 @@ class Recorder {
 
  private:
   struct Wrapped {
-    TensorId tensor = kNoId;      // once an op used it
+    TensorId tensor = kNoId;  // once an op used it
     tf::HandlePtr handle;
     int rank = 0;
   };
@@ -170,8 +170,7 @@ class Recorder {
   bool Keeps(OpId id) const;
   void KeepLate(const std::vector<std::pair<std::string, TFE_TensorHandle*>>& outputs,
                 ModuleCallId call);
-  void RecordVariableUse(TFE_Op* op, const Pending& pending,
-                         std::span<TFE_TensorHandle*> outputs);
+  void RecordVariableUse(TFE_Op* op, const Pending& pending, std::span<TFE_TensorHandle*> outputs);
   bool OverBudget(int64_t nbytes);
   void StopAfter(OpId id, TFE_TensorHandle** outputs, int* num_outputs, TF_Status* status);
   bool HasNonFinite(std::span<TFE_TensorHandle*> outputs) const;

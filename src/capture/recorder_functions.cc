@@ -51,8 +51,8 @@ std::string Recorder::FunctionToOpen(TFE_Context* context, OpId call) {
 }
 
 void Recorder::RunInside(TFE_Context* context, const std::string& function, OpId call,
-                         const std::vector<TFE_TensorHandle*>& inputs,
-                         TFE_TensorHandle** outputs, int* num_outputs, TF_Status* status) {
+                         const std::vector<TFE_TensorHandle*>& inputs, TFE_TensorHandle** outputs,
+                         int* num_outputs, TF_Status* status) {
   interp::Interpreter interpreter(Plans(), {options_.interpret_random});
   FunctionHost host(*this, call, builder_.op(call).location);
   std::vector<tf::HandlePtr> results = interpreter.Run(context, function, inputs, host, status);
@@ -99,9 +99,8 @@ void Recorder::AddBodyConstant(TFE_TensorHandle* value, std::string_view name) {
 RegionId Recorder::OpenBodyRegion(const interp::RegionInfo& info, OpId call) {
   RegionRecord region;
   region.kind = info.kind;
-  region.name = builder_.Intern(info.kind == RegionKind::kFunction
-                                    ? ReadableFunctionName(info.name)
-                                    : std::string(info.name));
+  region.name = builder_.Intern(info.kind == RegionKind::kFunction ? ReadableFunctionName(info.name)
+                                                                   : std::string(info.name));
   region.index = info.index;
   region.op = call;
   if (info.predicate != nullptr) {

@@ -124,8 +124,8 @@ void Recorder::ReadAttrs(TFE_Op* op, OpId id) {
   const tf::BufferPtr buffer(api.TF_NewBuffer());
   api.TFE_OpAttrsSerialize(api.TFE_OpGetAttrs(op), buffer.get(), status.get());
   if (api.TF_GetCode(status.get()) != 0) return;
-  builder_.op(id).attrs = builder_.tables().attrs.Intern(
-      {static_cast<const char*>(buffer->data), buffer->length});
+  builder_.op(id).attrs =
+      builder_.tables().attrs.Intern({static_cast<const char*>(buffer->data), buffer->length});
 }
 
 TensorRecord Recorder::DescribeTensor(TFE_TensorHandle* handle) {
@@ -150,9 +150,9 @@ void Recorder::Finish(TFE_Op* op, Pending& pending, std::span<TFE_TensorHandle*>
   builder_.SetOutputs(pending.id, {first, static_cast<uint32_t>(outputs.size())});
   RecordVariableUse(op, pending, outputs);
   const tf::StatusPtr status = tf::NewStatus();
-  const char* device =
-      outputs.empty() ? tf::Api().TFE_OpGetDevice(op, status.get())
-                      : tf::Api().TFE_TensorHandleDeviceName(outputs[0], status.get());
+  const char* device = outputs.empty()
+                           ? tf::Api().TFE_OpGetDevice(op, status.get())
+                           : tf::Api().TFE_TensorHandleDeviceName(outputs[0], status.get());
   if (device != nullptr) builder_.op(pending.id).device = builder_.Intern(device);
 }
 
@@ -230,8 +230,7 @@ bool Recorder::HasNonFinite(std::span<TFE_TensorHandle*> outputs) const {
 }
 
 // Ends the run by making this op fail in TensorFlow's eyes: the model unwinds as from any error.
-void Recorder::StopAfter(OpId id, TFE_TensorHandle** outputs, int* num_outputs,
-                         TF_Status* status) {
+void Recorder::StopAfter(OpId id, TFE_TensorHandle** outputs, int* num_outputs, TF_Status* status) {
   if (options_.halt != nullptr) {
     FactsScratch scratch;
     halted_ = options_.halt->Matches(FactsOf(builder_.tables(), id, scratch), nullptr);
@@ -256,8 +255,7 @@ void Recorder::FailAsStopped(int* num_outputs, TF_Status* status) const {
 }
 
 // Op callbacks come after the op and do not show variables' state before it.
-void Recorder::RecordCallback(const std::string& type,
-                              const std::vector<TFE_TensorHandle*>& inputs,
+void Recorder::RecordCallback(const std::string& type, const std::vector<TFE_TensorHandle*>& inputs,
                               const std::vector<TFE_TensorHandle*>& outputs) {
   if (type == "_EagerConst" && inputs.size() == 1 && outputs.size() == 1) {
     WrapConstant(inputs[0], outputs[0]);

@@ -1,6 +1,7 @@
 #include "capture/variables.h"
 
 #include <cstring>
+
 #include <protozero/pbf_reader.hpp>
 
 namespace flowscope::capture {
@@ -76,11 +77,20 @@ Result<ResourceInfo> ParseResourceHandle(std::string_view proto) try {
   protozero::pbf_reader reader(proto.data(), proto.size());
   while (reader.next()) {
     switch (reader.tag()) {
-      case 2: container = reader.get_string(); break;
-      case 3: info.name = reader.get_string(); break;
-      case 5: type_name = reader.get_string(); break;
-      case 6: ParseDtypeAndShape(reader.get_message(), info); break;
-      default: reader.skip();
+      case 2:
+        container = reader.get_string();
+        break;
+      case 3:
+        info.name = reader.get_string();
+        break;
+      case 5:
+        type_name = reader.get_string();
+        break;
+      case 6:
+        ParseDtypeAndShape(reader.get_message(), info);
+        break;
+      default:
+        reader.skip();
     }
   }
   info.key = container + "/" + info.name;

@@ -63,9 +63,9 @@ class VariableTracker {
  private:
   struct State {
     uint32_t version = 0;
-    bool known = false;        // `buffer` is the address of the current version
+    bool known = false;  // `buffer` is the address of the current version
     const void* buffer = nullptr;
-    tf::HandlePtr snapshot;    // keeps `buffer` from being used again
+    tf::HandlePtr snapshot;  // keeps `buffer` from being used again
   };
 
   tf::HandlePtr PrivateRead(TFE_Op* op, const Watch& watch) const;

@@ -6,9 +6,9 @@ namespace flowscope {
 namespace {
 
 constexpr std::array<std::string_view, 13> kOpKindNames = {
-    "compute", "input",       "constant", "literal_producer", "variable_read",
-    "variable_write", "random", "iterator", "from_python", "call",
-    "backward", "intervention", "effect"};
+    "compute",        "input",        "constant", "literal_producer", "variable_read",
+    "variable_write", "random",       "iterator", "from_python",      "call",
+    "backward",       "intervention", "effect"};
 constexpr std::array<std::string_view, kNumEdgeClasses> kEdgeClassNames = {
     "op", "input", "constant", "literal", "from_python", "variable", "resource", "unexplained"};
 constexpr std::array<std::string_view, 4> kPayloadStateNames = {"kept", "stats", "not_kept",

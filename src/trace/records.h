@@ -19,22 +19,22 @@ enum class OpKind : uint8_t {
   kVariableRead,
   kVariableWrite,
   kRandom,
-  kIterator,         // next element of a dataset
-  kFromPython,       // a tensor made in Python after values of this run had been read there
-  kCall,             // a compiled function
+  kIterator,    // next element of a dataset
+  kFromPython,  // a tensor made in Python after values of this run had been read there
+  kCall,        // a compiled function
   kBackward,
   kIntervention,
-  kEffect,           // acts on something outside the graph: print, table insert, file
+  kEffect,  // acts on something outside the graph: print, table insert, file
 };
 std::string_view OpKindName(OpKind kind);
 std::optional<OpKind> OpKindFromName(std::string_view name);
 
 // Where an input value of an op comes from.
 enum class EdgeClass : uint8_t {
-  kOp,           // an output of a recorded op
-  kInput,        // an argument of the recorded call
+  kOp,     // an output of a recorded op
+  kInput,  // an argument of the recorded call
   kConstant,
-  kLiteral,      // rank-zero value wrapped for this call; no op record stands for it
+  kLiteral,  // rank-zero value wrapped for this call; no op record stands for it
   kFromPython,
   kVariable,     // a resource handle that names a variable
   kResource,     // any other resource handle: table, iterator, queue
@@ -46,30 +46,30 @@ std::string_view EdgeClassName(EdgeClass edge_class);
 // How much of a tensor's value the trace has.
 enum class PayloadState : uint8_t {
   kKept,
-  kStats,       // statistics only
-  kNotKept,     // left out by selection
-  kNoValue,     // resource, variant, failed op: there is no value to keep
+  kStats,    // statistics only
+  kNotKept,  // left out by selection
+  kNoValue,  // resource, variant, failed op: there is no value to keep
 };
 std::string_view PayloadStateName(PayloadState state);
 
 // One execution of one op, or one source. Rows are in the order in which ops started.
 struct OpRecord {
-  StringId type = 0;       // as TensorFlow writes it; sources: "input", "constant", "from_python"
-  StringId name = 0;       // sources: the argument path or the constant's name
+  StringId type = 0;  // as TensorFlow writes it; sources: "input", "constant", "from_python"
+  StringId name = 0;  // sources: the argument path or the constant's name
   StringId device = 0;
-  StringId attrs = 0;      // serialized NameAttrList, id into the attribute pool
-  StringId error = 0;      // the op failed with this message
+  StringId attrs = 0;          // serialized NameAttrList, id into the attribute pool
+  StringId error = 0;          // the op failed with this message
   StringId opaque_reason = 0;  // what ran inside is not recorded, because
   RegionId region = 0;
   ModuleCallId module_call = kNoId;
   LocationId location = kNoId;
   SiteId site = kNoId;
-  uint32_t pass = 1;       // n-th execution of the site, from 1
-  Span inputs;             // into edges
-  Span outputs;            // into tensors
+  uint32_t pass = 1;  // n-th execution of the site, from 1
+  Span inputs;        // into edges
+  Span outputs;       // into tensors
   uint32_t thread = 0;
   uint32_t run_counter = 0;  // 1, 2, 3 ... over executed ops; 0 for sources
-  int64_t start_ns = 0;    // since the start of the recording
+  int64_t start_ns = 0;      // since the start of the recording
   int64_t duration_ns = 0;
   OpKind kind = OpKind::kCompute;
 };
@@ -78,7 +78,8 @@ struct OpRecord {
 struct EdgeRecord {
   TensorId tensor = kNoId;
   EdgeClass edge_class = EdgeClass::kUnexplained;
-  uint64_t handle = 0;  // identity of the handle as TensorFlow passed it, kept beside the resolution
+  uint64_t handle =
+      0;  // identity of the handle as TensorFlow passed it, kept beside the resolution
 };
 
 struct TensorRecord {
@@ -86,7 +87,7 @@ struct TensorRecord {
   uint16_t output_index = 0;
   DType dtype = DType::kInvalid;
   PayloadState state = PayloadState::kNoValue;
-  uint32_t dims = 0;      // id into the dims pool; see Trace::dims
+  uint32_t dims = 0;  // id into the dims pool; see Trace::dims
   bool shape_known = false;
   int64_t nbytes = 0;
 };
@@ -106,14 +107,14 @@ struct SiteRecord {
 
 // A module is a Keras layer or operation, or a tf.Module.
 struct ModuleRecord {
-  StringId address = 0;     // the root's is "self"
-  Span addresses;           // into string_lists: every address, the chosen one first, then aliases
+  StringId address = 0;  // the root's is "self"
+  Span addresses;        // into string_lists: every address, the chosen one first, then aliases
   StringId class_name = 0;
-  StringId name = 0;        // the object's own name
-  StringId config = 0;      // JSON where the object gives one
+  StringId name = 0;    // the object's own name
+  StringId config = 0;  // JSON where the object gives one
   ModuleId parent = kNoId;
-  Span variables;           // into variable_lists: the module's own, without its children's
-  int64_t num_params = 0;   // with its children's
+  Span variables;          // into variable_lists: the module's own, without its children's
+  int64_t num_params = 0;  // with its children's
   int64_t num_trainable_params = 0;
 };
 
@@ -127,13 +128,13 @@ struct ModuleCallRecord {
   uint32_t call_index = 1;  // from 1
   ModuleCallId parent = kNoId;
   RegionId region = 0;
-  OpId first_op = 0;        // ops [first_op, end_op) started while this call was open
+  OpId first_op = 0;  // ops [first_op, end_op) started while this call was open
   OpId end_op = 0;
-  Span inputs;              // into named_tensors
+  Span inputs;  // into named_tensors
   Span outputs;
-  StringId training = 0;    // "True", "False", "None"; empty where the call has no such argument
-  StringId kwargs = 0;      // the arguments that are not tensors, as text
-  StringId method = 0;      // "__call__", or "call" where only that ran
+  StringId training = 0;  // "True", "False", "None"; empty where the call has no such argument
+  StringId kwargs = 0;    // the arguments that are not tensors, as text
+  StringId method = 0;    // "__call__", or "call" where only that ran
   int64_t start_ns = 0;
   int64_t duration_ns = 0;
   bool failed = false;
@@ -145,9 +146,9 @@ std::string_view RegionKindName(RegionKind kind);
 struct RegionRecord {
   RegionKind kind = RegionKind::kRoot;
   RegionId parent = kNoId;
-  StringId name = 0;         // function name; branch name
-  uint32_t index = 0;        // iteration number from 0; branch number
-  OpId op = kNoId;           // the op that opened it
+  StringId name = 0;   // function name; branch name
+  uint32_t index = 0;  // iteration number from 0; branch number
+  OpId op = kNoId;     // the op that opened it
   TensorId predicate = kNoId;
 };
 
@@ -160,9 +161,9 @@ struct LocationRecord {
 
 struct VariableRecord {
   StringId address = 0;
-  Span addresses;            // into string_lists
+  Span addresses;  // into string_lists
   StringId name = 0;
-  StringId key = 0;          // container and resource name: what makes two handles one variable
+  StringId key = 0;  // container and resource name: what makes two handles one variable
   DType dtype = DType::kInvalid;
   uint32_t dims = 0;
   ModuleId module = kNoId;

@@ -171,7 +171,8 @@ std::string_view Trace::ModuleAddress(OpId id) const {
 }
 
 Result<Payload> Trace::ReadTensor(TensorId id) const {
-  if (id >= tables_.tensors.size()) return NotFound("the trace has no tensor " + std::to_string(id));
+  if (id >= tables_.tensors.size())
+    return NotFound("the trace has no tensor " + std::to_string(id));
   if (payloads_ == nullptr) return Unavailable("this trace holds no values");
   return payloads_->Read(id);
 }

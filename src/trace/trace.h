@@ -20,9 +20,9 @@ namespace flowscope {
 // Facts about the recording as a whole.
 struct TraceInfo {
   std::string name;
-  std::string root_kind;   // keras, tf_module, function, concrete_function, saved_model, block
+  std::string root_kind;  // keras, tf_module, function, concrete_function, saved_model, block
   std::string root_class;
-  std::string recorder;    // hook, callbacks
+  std::string recorder;  // hook, callbacks
   std::string tensorflow_version;
   std::string keras_version;
   std::string started_at;  // ISO 8601, UTC
@@ -32,7 +32,7 @@ struct TraceInfo {
   bool halted = false;
   bool interrupted = false;
   bool asynchronous = false;
-  uint32_t num_executed = 0;  // the run counter at the end
+  uint32_t num_executed = 0;       // the run counter at the end
   std::vector<std::string> notes;  // what this recorder could not see, one sentence each
 };
 
