@@ -28,6 +28,7 @@ class Recording:
         self._given_in_call: dict[int, set[str]] = {}
         self._refreshed_in = -1
         self._callback: Any = None
+        self._caches = contextlib.ExitStack()
         callbacks = _runtime.recorder_kind() == "callbacks"
         self.session = _runtime.new_session(options, self._new_module, callbacks)
         self._callbacks = callbacks
@@ -40,6 +41,7 @@ class Recording:
             _core.raise_predicate_error()
         self.session.start()
         try:
+            self._caches.enter_context(_runtime.fresh_tensor_caches())
             if self._found is not None:
                 self._declare(self._found)
             self._patch(self._found)
@@ -66,6 +68,7 @@ class Recording:
             op_callbacks.remove_op_callback(self._callback)
             self._callback = None
         self._patches.release()
+        self._caches.close()
 
     def _declare(self, found: addresses.Discovery) -> None:
         self._declare_modules(found.modules)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import random as python_random
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from . import _runtime
+from . import _kinds, _runtime
 from .errors import InvalidArgumentError, UnsupportedError
 
 
@@ -76,8 +77,8 @@ def arguments(
     if input_args is None:
         if kwargs or not _needs_input(root):
             return (), kwargs, ""
-        made = made_inputs(root)
-        return (made,), kwargs, "no input was given: one was made from the model's input spec"
+        args, kwargs = made_inputs(root)
+        return args, kwargs, "no input was given: one was made from the model's input spec"
     if not isinstance(input_args, tuple):
         return (input_args,), kwargs, ""
     if _num_model_inputs(root.obj) == len(input_args) > 1:
@@ -95,32 +96,103 @@ def _num_model_inputs(obj: Any) -> int:
 
 
 def _needs_input(root: Root) -> bool:
-    return root.kind == "keras"
+    if root.kind == "keras":
+        return True
+    args, kwargs = _signature(root.obj)
+    return bool(args or kwargs)
 
 
-def made_inputs(root: Root) -> Any:
-    """Inputs for a built Keras model: batch 1, unknown dimensions 1, uniform floats, zero integers.
+Specs = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+def made_inputs(root: Root) -> Specs:
+    """The arguments that the root says it takes, positional and by name.
+
+    Unknown dimensions are 1, floats uniform in [0, 1), everything else is zero.
 
     Raises:
-        InvalidArgumentError: the model does not say what it takes.
+        InvalidArgumentError: the root does not say what it takes.
     """
-    keras = _runtime.keras()
-    assert keras is not None
-    structure = getattr(root.obj, "_inputs_struct", None)
-    if structure is None:
-        structure = getattr(root.obj, "input_spec", None)
-    leaves = keras.tree.flatten(structure) if structure is not None else []
-    if not leaves or any(getattr(leaf, "shape", None) is None for leaf in leaves):
+    tf = _runtime.tensorflow()
+    specs = _keras_specs(root.obj) if root.kind == "keras" else _signature(root.obj)
+    leaves = tf.nest.flatten(specs)
+    known = leaves and all(_dims(leaf) is not None for leaf in leaves)
+    if not known or not _binds(root.signature_of, specs):
         raise InvalidArgumentError(
             f"{root.class_name} {root.name!r} does not say what input it takes; pass input_args"
         )
     generator = np.random.default_rng(0)
-    return keras.tree.map_structure(lambda leaf: _made_input(leaf, generator), structure)
+    args, kwargs = tf.nest.map_structure(lambda leaf: _made_input(leaf, generator), specs)
+    return args, kwargs
+
+
+def _binds(function: Callable[..., Any], specs: Specs) -> bool:
+    """Whether these are all the arguments that the function needs."""
+    try:
+        inspect.signature(function).bind(*specs[0], **specs[1])
+    except TypeError:
+        return False
+    except ValueError:
+        return True  # it has no signature to check
+    return True
+
+
+def _signature(obj: Any) -> Specs:
+    """What a concrete function, or a ``tf.function`` with an input signature, takes."""
+    structured = getattr(obj, "structured_input_signature", None)
+    if structured is not None:
+        return tuple(structured[0]), dict(structured[1])
+    given = getattr(obj, "input_signature", None)
+    return (tuple(given), {}) if isinstance(given, (list, tuple)) else ((), {})
+
+
+def _keras_specs(layer: Any) -> Specs:
+    """What a Keras layer takes: its graph's inputs, the shapes that built it, or its input spec."""
+    attributes = _kinds.attributes_of(layer)
+    for graph in (attributes, _kinds.attributes_of(attributes.get("_functional"))):
+        if graph.get("_inputs_struct") is not None:
+            return (graph["_inputs_struct"],), {}
+    shapes = _built_with(layer)
+    dtype = getattr(layer, "input_dtype", None)
+    specs = {name: _specs_of(shape, dtype) for name, shape in shapes.items()}
+    if len(specs) > 1:
+        return (), {name.removesuffix("_shape"): spec for name, spec in specs.items()}
+    if specs:
+        return tuple(specs.values()), {}
+    spec = getattr(layer, "input_spec", None)
+    return ((spec,) if spec is not None else ()), {}
+
+
+def _built_with(layer: Any) -> dict[str, Any]:
+    """The shapes that Keras keeps of a layer's build, by argument; empty before it is built."""
+    config = layer.get_build_config() if hasattr(layer, "get_build_config") else None
+    config = config or {}
+    return config.get("shapes_dict") or config
+
+
+def _specs_of(shape: Any, dtype: Any) -> Any:
+    """Tensor specs for a shape, or for the structure of shapes that a layer was built with."""
+    if isinstance(shape, dict):
+        return {key: _specs_of(item, dtype) for key, item in shape.items()}
+    if all(item is None or isinstance(item, int) for item in shape):
+        return _runtime.tensorflow().TensorSpec(shape, dtype or "float32")
+    return type(shape)(_specs_of(item, dtype) for item in shape)
+
+
+def _dims(leaf: Any) -> list[int] | None:
+    """The dimensions, 1 where open; None where the spec names a rank at most.
+
+    An input of made-up size would build a layer for it for good.
+    """
+    shape = getattr(leaf, "shape", None)
+    if shape is None or getattr(shape, "rank", 0) is None:
+        return None
+    return [1 if dim is None else dim for dim in shape]
 
 
 def _made_input(leaf: Any, generator: np.random.Generator) -> Any:
     tf = _runtime.tensorflow()
-    shape = [1 if dim is None else dim for dim in leaf.shape]
+    shape = _dims(leaf)
     dtype = tf.as_dtype(leaf.dtype or "float32")
     if dtype.is_floating:
         return tf.cast(tf.constant(generator.random(shape)), dtype)

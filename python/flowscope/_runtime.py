@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sys
 import sysconfig
+from collections.abc import Iterator
 from typing import Any
 
 from . import _core
@@ -97,6 +99,30 @@ def hook_self_test() -> str | None:
         return str(error)
     counts = trace.op_counts()
     return None if counts == {"Neg": 1} else f"one Neg ran and {counts} was recorded"
+
+
+@contextlib.contextmanager
+def fresh_tensor_caches() -> Iterator[None]:
+    """TensorFlow's caches of zeros and of shapes of ones, of this thread, as in a new process.
+
+    Backward passes fill them: without this the second recording of a train step would have fewer
+    ops than the first, and other labels.
+    """
+    from tensorflow.python.eager import context
+
+    names = ("_ones_rank_cache", "_zeros_cache")
+    caches = getattr(context, "_tensor_caches_map", {}).get(getattr(context.context(), "_id", None))
+    if caches is None or not all(hasattr(caches, name) for name in names):
+        yield
+        return
+    before = [getattr(caches, name) for name in names]
+    for name in names:
+        setattr(caches, name, None)
+    try:
+        yield
+    finally:
+        for name, held in zip(names, before, strict=True):
+            setattr(caches, name, held)
 
 
 def new_session(

@@ -23,6 +23,9 @@ class FrameSites : public capture::CallSiteProvider {
   ~FrameSites() override;
 
   LocationId Current() override;
+  // TensorFlow gives Python's lock up around every op that Python asks for, and keeps it while it
+  // converts a value.
+  bool ConvertsValue() const override { return PyGILState_Check() == 1; }
   capture::CallSite Resolve(LocationId key) override;
 
  private:

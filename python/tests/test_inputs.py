@@ -193,11 +193,41 @@ def layer() -> Any:
     return made
 
 
-SEQUENTIAL = pytest.mark.xfail(strict=True, reason="a Sequential keeps its inputs in _functional")
+class Scaled(keras.Model):
+    """Built by its first call; keras keeps the shape."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dense = keras.layers.Dense(2)
+
+    def call(self, x: Any) -> Any:
+        return self.dense(x)
+
+
+def subclassed() -> Any:
+    made = Scaled()
+    made(tf.ones((1, 3)))
+    return made
+
+
+def recurrent() -> Any:
+    made = keras.layers.LSTM(2)
+    made.build((None, 5, 3))  # its input spec alone says three dimensions of any size
+    return made
+
+
+def signed() -> Any:
+    return tf.function(lambda x: x * 2.0, input_signature=[tf.TensorSpec((None, 3))])
+
+
+def concrete() -> Any:
+    return signed().get_concrete_function()
 
 
 @pytest.mark.parametrize(
-    "build", [functional, pytest.param(sequential, marks=SEQUENTIAL)], ids=lambda f: f.__name__
+    "build",
+    [functional, sequential, layer, subclassed, recurrent, signed, concrete],
+    ids=lambda f: f.__name__,
 )
 def test_an_input_is_made_from_the_spec(build: Any) -> None:
     trace = fs.trace(build())
@@ -206,8 +236,27 @@ def test_an_input_is_made_from_the_spec(build: Any) -> None:
     assert any("no input was given" in note for note in trace.notes)
 
 
+def test_several_inputs_are_made() -> None:
+    attention = keras.layers.MultiHeadAttention(2, 3)
+    attention(tf.ones((1, 4, 8)), tf.ones((1, 6, 8)))
+    trace = fs.trace(attention)
+    assert {op.name: op.shape for op in trace.inputs} == {"query": (1, 4, 8), "value": (1, 6, 8)}
+    left, right = keras.Input((2,)), keras.Input((2,), dtype="int32")
+    cast = keras.ops.cast(right, "float32")
+    trace = fs.trace(keras.Model([left, right], keras.layers.Add()([left, cast])))
+    assert [op.dtype for op in trace.inputs] == ["float32", "int32"]
+
+
+class TwoArguments(Scaled):
+    def call(self, x: Any, y: Any) -> Any:
+        return self.dense(x) + y
+
+
 def test_an_input_that_cannot_be_made() -> None:
-    for model in (layer(), keras.layers.Dense(2)):
+    two = TwoArguments()
+    two(tf.ones((1, 3)), tf.ones((1, 2)))
+    unbuilt = keras.Sequential([keras.layers.Dense(2)])
+    for model in (keras.layers.Dense(2), keras.layers.ReLU(), Scaled(), unbuilt, two):
         with pytest.raises(fs.errors.InvalidArgumentError, match="pass input_args"):
             fs.trace(model)
     assert fs.trace(lambda: tf.ones(2)).notes == []

@@ -107,6 +107,54 @@ def test_two_builds_have_the_same_names(build: Any) -> None:
     assert names() == first
 
 
+def train_step() -> Any:
+    """Backward passes ask TensorFlow for zeros and for shapes, which it keeps for the next time."""
+    layers = [keras.layers.Conv2D(2, 2), keras.layers.BatchNormalization(), keras.layers.ReLU()]
+    model = keras.Sequential([keras.Input((4, 4, 1)), *layers])
+    optimizer = keras.optimizers.Adam()
+    with fs.capture(model) as recording:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(tf.ones((1, 4, 4, 1)), training=True) ** 2)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+    return recording.trace
+
+
+KEPT: list[Any] = []
+
+
+def shape_kept_by_the_model() -> Any:
+    def model(x: Any) -> Any:
+        if not KEPT:
+            KEPT.append(tf.constant([1, 2]))
+        return tf.fill(KEPT[0], 2.0) + tf.reshape(x, KEPT[0])
+
+    return fs.trace(model, tf.ones((2, 1)))
+
+
+def new_numbers() -> Any:
+    """TensorFlow casts a number of another dtype once, and keeps what that gave."""
+    x = tf.ones((2,), tf.bfloat16)
+    return fs.trace(lambda x: tf.raw_ops.Mul(x=x, y=0.7331) + 0.1337, x)
+
+
+@pytest.mark.parametrize("run", [train_step, new_numbers, shape_kept_by_the_model])
+def test_what_tensorflow_keeps_between_runs_changes_no_label(run: Any) -> None:
+    ran = [run() for _ in range(3)]
+    for trace in ran:
+        checks.assert_sound(trace)
+    first, *later = [[(op.label, op.kind, op.site_key) for op in trace] for trace in ran]
+    assert later == [first, first]
+
+
+def test_a_number_that_is_cast_when_it_is_wrapped_is_a_literal() -> None:
+    trace = fs.trace(lambda x: x * 0.4242, tf.ones((2,), tf.bfloat16))
+    assert trace.op_counts() == {"Mul": 1}
+    assert float(trace["mul_1"].literals[1]) == pytest.approx(0.4242, abs=0.002)
+    cast = fs.trace(lambda x: x * tf.cast(0.4242, tf.bfloat16), tf.ones((2,), tf.bfloat16))
+    assert cast.op_counts() == {"Mul": 1, "Cast": 1}
+
+
 @pytest.mark.parametrize("build", BUILDS, ids=IDS)
 def test_the_form_of_labels(build: Any) -> None:
     trace = fs.trace(build(), example(build))

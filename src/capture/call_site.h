@@ -24,6 +24,10 @@ class CallSiteProvider {
   // Called for every op, in any GIL state, with no lock of ours held.
   virtual LocationId Current() = 0;
 
+  // Whether the calling thread is turning a Python value into a tensor. What runs then is
+  // TensorFlow's own, is kept for the next equal value, and belongs to no line of the program.
+  virtual bool ConvertsValue() const { return false; }
+
   // What a key stands for. Called once per key, when the recording ends.
   virtual CallSite Resolve(LocationId key) = 0;
 };

@@ -133,6 +133,7 @@ class Recorder {
   void Begin(std::string_view type, LocationId location, const std::vector<EdgeRecord>& edges,
              Pending& pending);
   LocationId Locate();
+  bool CastsNewValue(TFE_TensorHandle* input) const;
   void ReadAttrs(TFE_Op* op, OpId id);
   void ResolveInputs(const std::vector<TFE_TensorHandle*>& inputs, Pending& pending,
                      std::vector<EdgeRecord>& edges);
@@ -147,10 +148,8 @@ class Recorder {
                            std::string_view name);
   std::optional<KnownHandle> FindByBuffer(TFE_TensorHandle* handle);
   std::optional<KnownHandle> FindArrayInput(TFE_TensorHandle* handle) const;
-  bool IsLiteralProducer(const std::vector<TFE_TensorHandle*>& inputs,
-                         const Pending& pending) const;
-  bool IsWrappedArgument(TFE_TensorHandle* handle, const Pending& pending, int index,
-                         int count) const;
+  bool IsLiteralProducer(const std::vector<TFE_TensorHandle*>& inputs, const Pending& pending);
+  bool IsWrappedArgument(TFE_TensorHandle* handle, const Pending& pending, int index, int count);
   void NoteOrigins(OpId source, TFE_TensorHandle* handle);
   void WrapConstant(TFE_TensorHandle* input, TFE_TensorHandle* output);
 

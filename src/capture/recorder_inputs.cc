@@ -68,7 +68,7 @@ EdgeRecord Recorder::ResolveInput(TFE_TensorHandle* handle, const Pending& pendi
   if (wrapped != wrapped_.end()) {
     return ResolveWrapped(handle, wrapped->second, pending, index, count, literal_producer);
   }
-  return AddUnknown(handle);
+  return literal_producer ? AddLiteral(handle) : AddUnknown(handle);
 }
 
 EdgeRecord Recorder::ResolveWrapped(TFE_TensorHandle* handle, Wrapped& wrapped,
@@ -178,17 +178,20 @@ std::optional<KnownHandle> Recorder::FindArrayInput(TFE_TensorHandle* handle) co
 }
 
 bool Recorder::IsWrappedArgument(TFE_TensorHandle* handle, const Pending& pending, int index,
-                                 int count) const {
+                                 int count) {
   const auto known = handles_.Find(handle);
   if (known) return known->edge_class == EdgeClass::kLiteral;
+  if (IsResource(handle)) return false;
   const auto wrapped = wrapped_.find(handle);
-  if (wrapped == wrapped_.end()) return !IsResource(handle) && RankOf(handle) == 0;
-  return wrapped->second.rank == 0 || IsArgumentInput(pending.def, index, count);
+  const bool is_wrapped = wrapped != wrapped_.end();
+  if ((is_wrapped ? wrapped->second.rank : RankOf(handle)) == 0) return true;
+  // Also where it was wrapped before the run: TensorFlow and models keep shapes for the next time.
+  return IsArgumentInput(pending.def, index, count) && (is_wrapped || !FindByBuffer(handle));
 }
 
 // Fill, Range, LinSpace: everything the op takes was written in the call.
 bool Recorder::IsLiteralProducer(const std::vector<TFE_TensorHandle*>& inputs,
-                                 const Pending& pending) const {
+                                 const Pending& pending) {
   if (pending.traits.kind != OpKind::kCompute || pending.def == nullptr) return false;
   if (pending.def->is_stateful || pending.traits.no_outputs) return false;
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -19,11 +19,16 @@ void Recorder::Execute(TFE_Op* op, TFE_TensorHandle** outputs, int* num_outputs,
                        TF_Status* status) {
   const tf::CApi& api = tf::Api();
   const tf::StatusPtr ours = tf::NewStatus();
-  if (std::string_view(api.TFE_OpGetName(op, ours.get())) == "_EagerConst") {
+  const std::string_view type = api.TFE_OpGetName(op, ours.get());
+  if (type == "_EagerConst") {
     api.TFE_Execute(op, outputs, num_outputs, status);
     if (api.TF_GetCode(status) == 0) {
       WrapConstant(api.TFE_OpGetFlatInput(op, 0, ours.get()), outputs[0]);
     }
+    return;
+  }
+  if (type == "Cast" && CastsNewValue(api.TFE_OpGetFlatInput(op, 0, ours.get()))) {
+    api.TFE_Execute(op, outputs, num_outputs, status);
     return;
   }
   ExecuteOp(op, outputs, num_outputs, status, Locate(), "");
@@ -84,6 +89,12 @@ void Recorder::Run(TFE_Op* op, TFE_Context* context, Pending& pending,
   }
   Finish(op, pending, made);
   StopAfter(id, outputs, num_outputs, status);
+}
+
+// A Python number of another dtype is cast while it is wrapped, the first time only: a part of the
+// wrapping, or the second recording of one program would have fewer ops.
+bool Recorder::CastsNewValue(TFE_TensorHandle* input) const {
+  return call_sites_ != nullptr && call_sites_->ConvertsValue() && !handles_.Find(input);
 }
 
 LocationId Recorder::Locate() {
