@@ -67,16 +67,16 @@ class Reach:
     def __init__(self) -> None:
         """Start with what every discovery knows."""
         self.frameworks = _kinds.frameworks()
-        self._kinds: dict[type, int] = dict.fromkeys(_kinds.ATOMS, LEAF)
+        self.kinds: dict[type, int] = dict.fromkeys(_kinds.ATOMS, LEAF)
         self._slots: dict[type, list[tuple[str, types.MemberDescriptorType]]] = {}
         self._active: set[int] = set()
 
     def kind(self, value: object) -> int:
         """The kind of a value."""
         cls = type(value)
-        kind = self._kinds.get(cls)
+        kind = self.kinds.get(cls)
         if kind is None:
-            kind = self._kinds[cls] = _kinds.classify(cls)
+            kind = self.kinds[cls] = _kinds.classify(cls)
         return kind
 
     def edges(self, value: Any, kind: int) -> list[Edge]:
@@ -102,6 +102,10 @@ class Reach:
         elif kind >= SEQUENCE:
             self._emit(value, (), out)
         return out
+
+    def has_slots(self, value: object) -> bool:
+        """Whether a value keeps attributes outside of its instance dictionary."""
+        return bool(self._slots_of(type(value)))
 
     def fallback(self, value: Any, reached: Container[int]) -> list[Edge]:
         """Edges to what the Keras tracker of ``value`` knows and no other path has reached."""
@@ -189,7 +193,7 @@ class Reach:
             kind = self.kind(value)
             if kind < SEQUENCE:
                 return kind != LEAF
-        kinds = self._kinds
+        kinds = self.kinds
         for item in _raw_items(value, kind):
             if kinds.get(type(item)) != LEAF and self.kind(item) != LEAF:
                 return True
@@ -239,7 +243,7 @@ class Reach:
         attributes = attributes_of(value)
         stores = self._stores(value) if "_tracker" in attributes else []
         indexes = {id(store) for _, store in stores}
-        first, kinds = len(out), self._kinds
+        first, kinds = len(out), self.kinds
         for name, item in [pair for pair in attributes.items() if pair[0] not in skip]:
             kind = kinds.get(type(item))
             if kind is None:

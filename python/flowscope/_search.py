@@ -23,15 +23,15 @@ _RANK_COST = 1_000_000
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class _Node:
+class SearchNode:
     """An object on the way: a module, a variable, or a holder of such."""
 
     obj: Any
     kind: int
     order: int
-    steps: list[tuple[Edge, _Node, int]] | None = None  # edge, target, cost
+    steps: list[tuple[Edge, SearchNode, int]] | None = None  # edge, target, cost
     paths: list[_Path] = dataclasses.field(default_factory=list)
-    spellings: list[tuple[_Node, Edge]] = dataclasses.field(default_factory=list)
+    spellings: list[tuple[SearchNode, Edge]] = dataclasses.field(default_factory=list)
     address: str = ""
     module: int = -1
     found: FoundModule | FoundVariable | None = None
@@ -42,11 +42,11 @@ class _Path:
 
     __slots__ = ("cost", "depth", "edge", "node", "parent")
 
-    def __init__(self, parent: _Path | None, node: _Node, edge: Edge, cost: int) -> None:
+    def __init__(self, parent: _Path | None, node: SearchNode, edge: Edge, cost: int) -> None:
         self.parent, self.node, self.edge, self.cost = parent, node, edge, cost
         self.depth: int = parent.depth + 1 if parent is not None else 0
 
-    def contains(self, node: _Node) -> bool:
+    def contains(self, node: SearchNode) -> bool:
         step: _Path | None = self
         while step is not None:
             if step.node is node:
@@ -73,18 +73,18 @@ class Search:
 
     def __init__(self, root: object) -> None:
         """Prepare the search from ``root``."""
-        self._reach = Reach()
-        self._nodes: dict[int, _Node] = {}
+        self.reach = Reach()
+        self._nodes: dict[int, SearchNode] = {}
         self._heap: list[tuple[int, int, _Path]] = []
         self._order = itertools.count()
         self._truncated = False
         self._holders = 0
         obj, edges = self._peel(root)
-        kind = self._reach.kind(obj)
-        edges = [*self._reach.edges(obj, kind), *edges]
+        kind = self.reach.kind(obj)
+        edges = [*self.reach.edges(obj, kind), *edges]
         if kind == _kinds.METHOD:  # the attributes of its object are the root's own
             edges = [e._replace(segments=()) if e.segments == ("__self__",) else e for e in edges]
-        self._root = _Node(obj, kind, 0)
+        self._root = SearchNode(obj, kind, 0)
         self._nodes[id(obj)] = self._root
         self._root.steps = self._steps(self._root, edges)
 
@@ -102,23 +102,32 @@ class Search:
         found.truncated = self._truncated
         return found
 
+    @property
+    def root(self) -> object:
+        """The object that addresses start from: not that given, where a method was given."""
+        return self._root.obj
+
+    def reached(self) -> list[SearchNode]:
+        """Every object that the search has found a path to."""
+        return [node for node in self._nodes.values() if node.paths]
+
     def _peel(self, root: Any) -> tuple[Any, list[Edge]]:
         """The module that a method, partial or ``tf.function`` belongs to is the root itself."""
         extra: list[Edge] = []
         value = root
         for _ in range(16):
-            kind = self._reach.kind(value)
+            kind = self.reach.kind(value)
             if kind == _kinds.MODULE:
                 return value, extra
             inner = _inner_callable(value, kind)
             if inner is None:
                 break
-            extra += self._reach.edges(value, kind)
+            extra += self.reach.edges(value, kind)
             value = inner
         return root, []
 
-    def _steps(self, owner: _Node, edges: list[Edge]) -> list[tuple[Edge, _Node, int]]:
-        steps: list[tuple[Edge, _Node, int]] = []
+    def _steps(self, owner: SearchNode, edges: list[Edge]) -> list[tuple[Edge, SearchNode, int]]:
+        steps: list[tuple[Edge, SearchNode, int]] = []
         for edge in edges:
             value = edge.value
             if edge.kind == _kinds.VARIABLE:
@@ -129,14 +138,14 @@ class Search:
                 if len(self._nodes) >= MAX_OBJECTS or self._holders > MAX_HOLDERS:
                     self._truncated = True
                     continue
-                node = self._nodes[id(value)] = _Node(edge.value, edge.kind, len(self._nodes))
+                node = self._nodes[id(value)] = SearchNode(edge.value, edge.kind, len(self._nodes))
             if edge.propagates:
                 steps.append((edge, node, _cost(edge)))
             else:
                 node.spellings.append((owner, edge))
         return steps
 
-    def _push(self, parent: _Path | None, node: _Node, edge: Edge, cost: int) -> None:
+    def _push(self, parent: _Path | None, node: SearchNode, edge: Edge, cost: int) -> None:
         total = cost if parent is None else parent.cost + cost
         heapq.heappush(self._heap, (total, next(self._order), _Path(parent, node, edge, total)))
 
@@ -153,7 +162,7 @@ class Search:
                 self._truncated = True
                 continue
             if node.steps is None:
-                node.steps = self._steps(node, self._reach.edges(node.obj, node.kind))
+                node.steps = self._steps(node, self.reach.edges(node.obj, node.kind))
             for edge, child, cost in node.steps:
                 if len(child.paths) <= MAX_ALIASES:
                     self._push(path, child, edge, cost)
@@ -164,20 +173,20 @@ class Search:
         for node in list(self._nodes.values()):
             if node.kind not in (_kinds.MODULE, _kinds.HOLDER) or node.steps is None:
                 continue
-            steps = self._steps(node, self._reach.fallback(node.obj, self._nodes))
+            steps = self._steps(node, self.reach.fallback(node.obj, self._nodes))
             node.steps.extend(steps)
             for edge, child, cost in steps:
                 self._push(node.paths[0], child, edge, cost)
                 pushed = True
         return pushed
 
-    def _in_order(self) -> Iterator[tuple[_Node, int]]:
+    def _in_order(self) -> Iterator[tuple[SearchNode, int]]:
         """Every node below the parent of its address, in the order found, with its module."""
-        stack: list[tuple[_Node, int]] = [(self._root, -1)]
+        stack: list[tuple[SearchNode, int]] = [(self._root, -1)]
         while stack:
             node, owner = stack.pop()
             yield node, owner
-            children: dict[int, _Node] = {}
+            children: dict[int, SearchNode] = {}
             for edge, child, _ in node.steps or ():
                 path = child.paths[0] if child.paths else None
                 if path and path.edge is edge and path.parent and path.parent.node is node:
@@ -228,7 +237,7 @@ class Search:
         for node in self._nodes.values():
             if node.kind != _kinds.HOLDER or not node.paths:
                 continue
-            for slot_name, slot, parameter in self._reach.slot_references(node.obj):
+            for slot_name, slot, parameter in self.reach.slot_references(node.obj):
                 slot_node = self._nodes.get(id(_kinds.resource_of(slot)))
                 target = self._nodes.get(id(_kinds.resource_of(parameter)))
                 if slot_node is not None and target is not None and target.address:
@@ -246,7 +255,7 @@ class Search:
                     node.found.num_params += sizes[id(variable)]
                     node.found.num_trainable += sizes[id(variable)] * variable.trainable
 
-    def _weights(self, node: _Node) -> list[FoundVariable]:
+    def _weights(self, node: SearchNode) -> list[FoundVariable]:
         """Variables of a module and of those below it; not metrics, seeds or optimizer slots."""
         path = node.paths[0]
         seen = {node.order}
@@ -265,10 +274,10 @@ class Search:
                     stack.append(child)
         return weights
 
-    def _is_side_state(self, node: _Node) -> bool:
+    def _is_side_state(self, node: SearchNode) -> bool:
         if node.kind != _kinds.HOLDER:
             return False
-        return issubclass(type(node.obj), self._reach.frameworks.keras_state)
+        return issubclass(type(node.obj), self.reach.frameworks.keras_state)
 
 
 def _inner_callable(value: Any, kind: int) -> Any:
@@ -294,7 +303,7 @@ def _unique(address: str, taken: set[str]) -> str:
     return unique
 
 
-def _found_module(node: _Node, parent: int) -> FoundModule:
+def _found_module(node: SearchNode, parent: int) -> FoundModule:
     class_name = type(node.obj).__name__
     attributes = _kinds.attributes_of(node.obj)
     name = _kinds.name_of(node.obj) or attributes.get("__name__")
@@ -308,7 +317,7 @@ def _is_frozen(obj: Any) -> bool:
     return _kinds.attributes_of(obj).get("_trainable") is False
 
 
-def _found_variable(node: _Node, owner: int, frozen: bool) -> FoundVariable:
+def _found_variable(node: SearchNode, owner: int, frozen: bool) -> FoundVariable:
     """A variable is trainable where neither it nor any module above it is frozen."""
     trainable = _kinds.attributes_of(node.obj).get("_trainable")
     if trainable is None:  # a wrapper, as the variables of a distribution strategy are
@@ -317,7 +326,7 @@ def _found_variable(node: _Node, owner: int, frozen: bool) -> FoundVariable:
     return FoundVariable(node.obj, node.address, (), owner, name, bool(trainable) and not frozen)
 
 
-def _other_paths(node: _Node) -> dict[str, None]:
+def _other_paths(node: SearchNode) -> dict[str, None]:
     paths = dict.fromkeys([path.text() for path in node.paths[1:]])
     for owner, edge in node.spellings:
         segments = edge.segments
@@ -325,7 +334,7 @@ def _other_paths(node: _Node) -> dict[str, None]:
     return paths
 
 
-def _names(node: _Node, slots: dict[int, str]) -> dict[str, None]:
+def _names(node: SearchNode, slots: dict[int, str]) -> dict[str, None]:
     """What Keras and TensorFlow call it; an optimizer slot also goes by its parameter."""
     names: dict[str, None] = {}
     name = _kinds.name_of(node.obj)

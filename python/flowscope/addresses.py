@@ -117,9 +117,9 @@ def discover(root: object) -> Discovery:
     >>> [m.address for m in discover(model).modules]
     ['self', 'head']
     """
-    from ._search import Search  # it builds the records above
+    from . import _known  # it builds the records above
 
-    return Search(root).run()
+    return _known.discover(root)
 
 
 def config_json(module: object) -> str:

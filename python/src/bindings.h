@@ -14,5 +14,6 @@ void RegisterTrace(nanobind::module_& m);
 void RegisterCallWrapper(nanobind::module_& m);
 void RegisterSession(nanobind::module_& m);
 void RegisterProcess(nanobind::module_& m);
+void RegisterStructureWatch(nanobind::module_& m);
 
 }  // namespace flowscope::python

@@ -19,4 +19,5 @@ NB_MODULE(_core, m) {
   RegisterCallWrapper(m);
   RegisterSession(m);
   RegisterProcess(m);
+  RegisterStructureWatch(m);
 }

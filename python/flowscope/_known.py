@@ -1,0 +1,129 @@
+"""What earlier searches found, given again while everything that they looked at is the same.
+
+A search asks every object on its way for what it holds; asking whether that has changed is a tenth
+of the work. Kept are weak references alone, so that a model lives as long as without us.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+from . import _core, _kinds
+from ._reach import Edge, Reach
+from ._search import Search, SearchNode
+from .addresses import Discovery, FoundModule, FoundVariable
+
+# A record of a module or a variable is made from these; a watch compares the values themselves.
+_NAMED = frozenset(
+    ("name", "_name", "__name__", "_handle_name", "_path", "_shape", "_trainable", "trainable")
+)
+_WATCHED = (_kinds.MODULE, _kinds.HOLDER, _kinds.VARIABLE)
+_Reference = weakref.ref[Any]
+
+
+def discover(root: object) -> Discovery:
+    """What ``addresses.discover`` promises."""
+    known = _known.get(id(root))
+    if known is not None and known.holds(root):
+        return known.again()
+    search = Search(root)
+    found = search.run()
+    _known.pop(id(root), None)
+    watch = None if found.truncated or search.root is not root else _watch(search)
+    if watch is not None:
+        _remember(root, watch, found)
+    return found
+
+
+def _remember(root: object, watch: _Watch, found: Discovery) -> None:
+    key = id(root)
+    reference = weakref.ref(root, lambda _: _known.pop(key, None))
+    _known[key] = _Known(
+        reference,
+        _kinds.frameworks(),
+        watch,
+        [_weakly(module) for module in found.modules],
+        [_weakly(variable) for variable in found.variables],
+    )
+
+
+def _weakly(record: Any) -> tuple[type, _Reference, tuple[Any, ...]]:
+    values = [getattr(record, field.name) for field in dataclasses.fields(record)]
+    return type(record), weakref.ref(values[0]), tuple(values[1:])
+
+
+@dataclasses.dataclass(eq=False)
+class _Watch:
+    """``callables``: functions and the like with the edges that led on from them."""
+
+    objects: _core.StructureWatch
+    callables: list[tuple[_Reference, int, list[tuple[Any, ...]]]]
+
+    def unchanged(self) -> bool:
+        if not self.objects.unchanged():
+            return False
+        reach = Reach()
+        for reference, kind, edges in self.callables:
+            value = reference()
+            if value is None or _signature(reach.edges(value, kind)) != edges:
+                return False
+        return True
+
+
+@dataclasses.dataclass(eq=False)
+class _Known:
+    root: _Reference
+    frameworks: _kinds.Frameworks
+    watch: _Watch
+    modules: list[tuple[type, _Reference, tuple[Any, ...]]]
+    variables: list[tuple[type, _Reference, tuple[Any, ...]]]
+
+    def holds(self, root: object) -> bool:
+        same = self.root() is root and self.frameworks is _kinds.frameworks()
+        return same and self.watch.unchanged()
+
+    def again(self) -> Discovery:
+        modules: list[FoundModule] = [cls(ref(), *rest) for cls, ref, rest in self.modules]
+        variables: list[FoundVariable] = [cls(ref(), *rest) for cls, ref, rest in self.variables]
+        return Discovery(modules, variables)
+
+
+_known: dict[int, _Known] = {}  # by the id of the root, for as long as that lives
+
+
+def _watch(search: Search) -> _Watch | None:
+    """None where something on the way cannot be watched."""
+    reach = search.reach
+    objects = _core.StructureWatch(reach.kinds, _NAMED, _kinds.LEAF, _kinds.SEQUENCE, _kinds.STORED)
+    callables: list[tuple[_Reference, int, list[tuple[Any, ...]]]] = []
+    for node in search.reached():
+        if node.kind in _WATCHED:
+            if reach.has_slots(node.obj) or not all(map(objects.add, _looked_at(node))):
+                return None
+        else:
+            try:
+                reference = weakref.ref(node.obj)
+            except TypeError:
+                return None
+            edges = _signature(reach.edges(node.obj, node.kind))
+            callables.append((reference, node.kind, edges))
+    return _Watch(objects, callables)
+
+
+def _looked_at(node: SearchNode) -> Iterator[object]:
+    """The objects whose attributes a search reads at one node."""
+    yield node.obj
+    attributes = _kinds.attributes_of(node.obj)
+    if node.kind == _kinds.VARIABLE:
+        resource = _kinds.resource_of(node.obj)
+        if resource is not node.obj:
+            yield resource
+    elif "_tracker" in attributes:
+        yield attributes["_tracker"]
+
+
+def _signature(edges: list[Edge]) -> list[tuple[Any, ...]]:
+    return [(e.segments, e.kind, id(e.value), e.rank, e.propagates) for e in edges]

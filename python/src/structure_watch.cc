@@ -1,0 +1,195 @@
+#include "structure_watch.h"
+
+#include "bindings.h"
+
+namespace nb = nanobind;
+
+namespace flowscope::python {
+namespace {
+
+constexpr int kMaxDepth = 32;
+
+nb::object TypeOf(PyObject* value) {
+  return nb::borrow(reinterpret_cast<PyObject*>(Py_TYPE(value)));
+}
+
+nb::object InstanceDict(PyObject* object) {
+  PyObject* dict = PyObject_GenericGetDict(object, nullptr);
+  if (dict == nullptr) PyErr_Clear();
+  return nb::steal(dict);
+}
+
+bool IsAtom(PyObject* value) {
+  return value == Py_None || PyUnicode_CheckExact(value) || PyLong_CheckExact(value) ||
+         PyBool_Check(value) || PyFloat_CheckExact(value);
+}
+
+// Strings, numbers and tuples of them: nothing that could keep a model alive.
+bool IsPlain(PyObject* value) {
+  if (!PyTuple_CheckExact(value)) return IsAtom(value);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); ++i) {
+    if (!IsAtom(PyTuple_GET_ITEM(value, i))) return false;
+  }
+  return true;
+}
+
+// Calls `see(key, value)` for each item until it answers false; `key` is null outside dictionaries.
+// Only built-in iteration runs.
+template <typename See>
+bool ForEachItem(PyObject* container, const See& see) {
+  if (PyDict_Check(container)) {
+    Py_ssize_t position = 0;
+    PyObject *key, *value;
+    while (PyDict_Next(container, &position, &key, &value)) {
+      if (!see(key, value)) return false;
+    }
+    return true;
+  }
+  if (PyList_Check(container)) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(container); ++i) {
+      if (!see(nullptr, PyList_GET_ITEM(container, i))) return false;
+    }
+    return true;
+  }
+  if (PyTuple_Check(container)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(container); ++i) {
+      if (!see(nullptr, PyTuple_GET_ITEM(container, i))) return false;
+    }
+    return true;
+  }
+  // A set: the iteration of the built-in type, whatever a subclass says.
+  const getiterfunc iterate =
+      PySet_Check(container) ? PySet_Type.tp_iter : PyFrozenSet_Type.tp_iter;
+  const nb::object items = nb::steal(iterate(container));
+  while (PyObject* item = PyIter_Next(items.ptr())) {
+    const nb::object owned = nb::steal(item);
+    if (!see(nullptr, item)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int StructureWatch::KindOf(PyObject* value) const {
+  PyObject* kind = PyDict_GetItem(rules_.kinds.ptr(), reinterpret_cast<PyObject*>(Py_TYPE(value)));
+  return kind == nullptr ? -1 : static_cast<int>(PyLong_AsLong(kind));
+}
+
+bool StructureWatch::IsContainer(PyObject* value) const {
+  return PyDict_Check(value) || PyList_Check(value) || PyTuple_Check(value) ||
+         PyAnySet_Check(value);
+}
+
+bool StructureWatch::Add(nb::handle object) {
+  nb::object reference = nb::steal(PyWeakref_NewRef(object.ptr(), nullptr));
+  if (!reference.is_valid()) {
+    PyErr_Clear();
+    return false;
+  }
+  const nb::object dict = InstanceDict(object.ptr());
+  uint32_t content = 0;
+  if (!dict.is_valid() || !AddContent(dict.ptr(), 0, content)) return false;
+  watched_.push_back({std::move(reference), TypeOf(object.ptr()), content});
+  return true;
+}
+
+bool StructureWatch::AddContent(PyObject* container, int depth, uint32_t& index) {
+  if (depth > kMaxDepth) return false;
+  Content content;
+  content.all_leaves = depth > 0;
+  const bool added = ForEachItem(container, [&](PyObject* key, PyObject* value) {
+    content.all_leaves = content.all_leaves && KindOf(value) == rules_.leaf;
+    return AddSlot(key, value, depth, content);
+  });
+  if (!added) return false;
+  if (content.all_leaves) content.slots.clear();
+  index = static_cast<uint32_t>(contents_.size());
+  contents_.push_back(std::move(content));
+  return true;
+}
+
+bool StructureWatch::HoldKey(PyObject* key, Slot& slot) const {
+  if (key == nullptr) return true;
+  // A class among keys, or an enum member, is of the program; another object may be of the model.
+  if (!IsPlain(key) && KindOf(key) != rules_.leaf) return false;
+  slot.key = nb::borrow(key);
+  return true;
+}
+
+bool StructureWatch::AddSlot(PyObject* key, PyObject* value, int depth, Content& content) {
+  Slot slot;
+  slot.value = value;
+  if (!HoldKey(key, slot)) return false;
+  const int kind = KindOf(value);
+  const bool held = key != nullptr && PySet_Contains(rules_.held.ptr(), key) == 1;
+  if (held && (kind == rules_.leaf || IsPlain(value))) {
+    slot.mode = Mode::kHeld;
+    slot.owned = nb::borrow(value);
+  } else if (kind == rules_.leaf) {
+    slot.mode = Mode::kType;
+    slot.owned = TypeOf(value);
+  } else if (IsContainer(value)) {
+    slot.mode = Mode::kInside;
+    if (!AddContent(value, depth + 1, slot.inside)) return false;
+  } else if (kind == rules_.stored) {
+    const nb::object dict = InstanceDict(value);
+    slot.mode = Mode::kInside;
+    if (!dict.is_valid() || !AddContent(dict.ptr(), depth + 1, slot.inside)) return false;
+  } else if (kind >= rules_.containers_from) {
+    return false;
+  }
+  content.slots.push_back(std::move(slot));
+  return true;
+}
+
+bool StructureWatch::Unchanged() const {
+  for (const Watched& watched : watched_) {
+    PyObject* object = PyWeakref_GetObject(watched.reference.ptr());
+    if (object == nullptr || object == Py_None) return false;
+    if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != watched.type.ptr()) return false;
+    const nb::object dict = InstanceDict(object);
+    if (!dict.is_valid() || !SameContent(dict.ptr(), contents_[watched.content])) return false;
+  }
+  return true;
+}
+
+bool StructureWatch::SameContent(PyObject* container, const Content& content) const {
+  if (content.all_leaves) {
+    return ForEachItem(container,
+                       [this](PyObject*, PyObject* value) { return KindOf(value) == rules_.leaf; });
+  }
+  size_t seen = 0;
+  const bool same = ForEachItem(container, [&](PyObject* key, PyObject* value) {
+    return seen < content.slots.size() && SameSlot(key, value, content.slots[seen++]);
+  });
+  return same && seen == content.slots.size();
+}
+
+bool StructureWatch::SameSlot(PyObject* key, PyObject* value, const Slot& slot) const {
+  if (key != slot.key.ptr()) return false;
+  if (slot.mode == Mode::kType) {
+    return reinterpret_cast<PyObject*>(Py_TYPE(value)) == slot.owned.ptr();
+  }
+  if (value != slot.value) return false;
+  if (slot.mode != Mode::kInside) return true;
+  if (IsContainer(value)) return SameContent(value, contents_[slot.inside]);
+  const nb::object dict = KindOf(value) == rules_.stored ? InstanceDict(value) : nb::object();
+  return dict.is_valid() && SameContent(dict.ptr(), contents_[slot.inside]);
+}
+
+void RegisterStructureWatch(nb::module_& m) {
+  nb::class_<StructureWatch>(m, "StructureWatch")
+      .def(
+          "__init__",
+          [](StructureWatch* self, nb::dict kinds, nb::object held, int leaf, int containers_from,
+             int stored) {
+            new (self)
+                StructureWatch({std::move(kinds), std::move(held), leaf, containers_from, stored});
+          },
+          nb::arg("kinds"), nb::arg("held"), nb::arg("leaf"), nb::arg("containers_from"),
+          nb::arg("stored"))
+      .def("add", &StructureWatch::Add, nb::arg("object"))
+      .def("unchanged", &StructureWatch::Unchanged);
+}
+
+}  // namespace flowscope::python
