@@ -57,7 +57,8 @@ nb::object NumpyDtype(DType dtype) {
   const nb::module_ numpy = nb::module_::import_("numpy");
   if (const char* name = NumpyName(dtype)) return numpy.attr("dtype")(name);
   const nb::module_ extra = nb::module_::import_("ml_dtypes");
-  return numpy.attr("dtype")(extra.attr(std::string(DTypeName(dtype)).c_str()));
+  const std::string name(DTypeName(dtype));
+  return numpy.attr("dtype")(extra.attr(name.c_str()));
 }
 
 nb::object StringsToNumpy(const Payload& payload) {
