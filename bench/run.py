@@ -20,7 +20,9 @@ import measure
 import peers
 import workloads
 
-HEADER = f"{'workload':<13}{'recorded':<26}{'budget':>7}{'ratio':>8}{'quartiles':>16}  verdict"
+HEADER = (
+    f"{'workload':<13}{'recorded':<26}{'budget':>7}{'ratio':>8}{'quartiles':>16}{'cpu':>8}  verdict"
+)
 
 
 def options() -> argparse.Namespace:
@@ -72,7 +74,7 @@ def line(result: dict[str, Any]) -> str:
     quartiles = f"{result['low']:.3f}-{result['high']:.3f}"
     return (
         f"{result['workload']:<13}{result['recorded']:<26}{shown:>7}{result['median']:>8.3f}"
-        f"{quartiles:>16}  {verdict}"
+        f"{quartiles:>16}{result['cpu']:>8.3f}  {verdict}"
     )
 
 
@@ -80,7 +82,8 @@ def main() -> int:
     chosen = options()
     names = chosen.only or list(workloads.WORKLOADS)
     results: list[dict[str, Any]] = []
-    print("time of a recorded run over that of a plain one, medians of interleaved samples\n")
+    print("time of a recorded run over that of a plain one, medians of interleaved samples;")
+    print("cpu: the same for processor time, which other work on the machine disturbs less\n")
     print(HEADER)
     for name in names:
         for result in measure_workload(name, chosen.rounds):

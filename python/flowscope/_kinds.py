@@ -76,7 +76,12 @@ def _frameworks(keras: Any, tf: Any, wrapt: Any) -> Frameworks:
     return Frameworks(
         modules=_classes(_look_up(keras, "Operation"), _look_up(tf, "Module")),
         layers=_classes(_look_up(keras, "Layer")),
-        variables=_classes(_look_up(keras, "Variable"), _look_up(tf, "Variable")),
+        variables=_classes(
+            _look_up(keras, "Variable"),
+            _look_up(tf, "Variable"),
+            # Keras 3.0 exports a subclass of what its layers make.
+            _look_up(loaded("keras.src.backend.common.variables"), "KerasVariable"),
+        ),
         keras_state=_classes(saveable, *(_look_up(keras, name) for name in state)),
         tf_state=_classes(_look_up(tf, "__internal__.tracking.AutoTrackable")),
         graphs=_classes(_look_up(keras, "Function") or function),

@@ -18,7 +18,17 @@ from .addresses import Discovery, FoundModule, FoundVariable
 
 # A record of a module or a variable is made from these; a watch compares the values themselves.
 _NAMED = frozenset(
-    ("name", "_name", "__name__", "_handle_name", "_path", "_shape", "_trainable", "trainable")
+    (
+        "name",
+        "_name",
+        "__name__",
+        "_handle_name",
+        "_path",
+        "path",
+        "_shape",
+        "_trainable",
+        "trainable",
+    )
 )
 _WATCHED = (_kinds.MODULE, _kinds.HOLDER, _kinds.VARIABLE)
 _Reference = weakref.ref[Any]

@@ -346,7 +346,8 @@ def _names(node: SearchNode, slots: dict[int, str]) -> dict[str, None]:
         names[f"{above}.{name}" if above else name] = None
     if node.order in slots:
         names[slots[node.order]] = None
-    path = _kinds.attributes_of(node.obj).get("_path")
+    attributes = _kinds.attributes_of(node.obj)
+    path = attributes.get("_path") or attributes.get("path")
     if isinstance(path, str) and path:
         names[path] = None
     return names
