@@ -23,14 +23,19 @@ LAYERS: dict[str, frozenset[str]] = {
     "interp": frozenset({"base", "trace", "tf"}),
     "capture": frozenset({"base", "trace", "tf", "interp"}),
     "replay": frozenset({"base", "trace", "tf", "interp"}),
+    "savedmodel": frozenset({"base", "trace", "tf", "interp"}),
 }
+# What implements the public headers stands on every layer.
+LAYERS["library"] = frozenset(LAYERS) | {"flowscope"}
 ALL = frozenset(LAYERS)
 # Code outside src/ that stands on top of it: folder -> folders it may include.
 TOPS: dict[str, frozenset[str]] = {
     "python/src": ALL | {"flowscope"},
-    "cli": ALL | {"flowscope"},
+    "cli": frozenset({"flowscope"}),
     "bench": ALL | {"flowscope"},
-    "include/flowscope": frozenset({"flowscope"}),
+    "examples/cpp": frozenset({"flowscope"}),
+    # base/status.h, dtype.h and payload.h are installed beside the public headers.
+    "include/flowscope": frozenset({"flowscope", "base"}),
     "tests/fake_runtime": LAYERS["tf"] | {"tf", "fake_runtime"},
     "tests/fake_tensorflow": LAYERS["tf"] | {"tf", "fake_tensorflow"},
 }

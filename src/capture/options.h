@@ -25,6 +25,7 @@ struct RecordOptions {
   SelectorPtr open_functions;
   bool interpret_random = false;  // open functions with stateful random ops too
   bool code_context = true;
+  bool use_hook = true;  // false: what is handed to the recorder, and nothing else
   bool raise_on_nan = false;
   SelectorPtr halt;          // the run ends after the first op that matches; null: never
   int64_t save_budget = -1;  // bytes of kept values after which statistics are kept; -1: no bound

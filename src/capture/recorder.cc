@@ -72,10 +72,13 @@ Result<std::shared_ptr<Recorder>> Recorder::Start(RecordOptions options,
                              "use trace.find_sites");
     }
   }
+  const bool use_hook = !callbacks && options.use_hook;
   std::shared_ptr<Recorder> recorder(new Recorder(std::move(options), std::move(call_sites)));
-  recorder->builder_.tables().info.recorder = callbacks ? "callbacks" : "hook";
+  recorder->builder_.tables().info.recorder = use_hook    ? "hook"
+                                              : callbacks ? "callbacks"
+                                                          : "interpreter";
   recorder->callbacks_ = callbacks;
-  if (!callbacks) {
+  if (use_hook) {
     Result<tf::HookLease> lease = tf::AcquireHook(RecorderTargets());
     if (!lease.ok()) return lease.status();
     recorder->hook_ = std::move(lease).value();

@@ -186,6 +186,14 @@ Result<FunctionDef> ParseFunctionDef(std::string_view bytes) {
   return function;
 }
 
+Result<NodeDef> ParseNodeDef(std::string_view bytes) {
+  try {
+    return ReadNode({bytes.data(), bytes.size()});
+  } catch (const protozero::exception& error) {
+    return Malformed("a node", error);
+  }
+}
+
 Result<FunctionRef> ParseFunctionRef(std::string_view bytes) {
   try {
     return ReadFunctionRef({bytes.data(), bytes.size()});

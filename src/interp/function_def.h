@@ -47,6 +47,9 @@ struct FunctionDef {
 // The views point into `bytes`. Corruption where they are no FunctionDef.
 Result<FunctionDef> ParseFunctionDef(std::string_view bytes);
 
+// A serialized NodeDef, on the same terms.
+Result<NodeDef> ParseNodeDef(std::string_view bytes);
+
 // A serialized NameAttrList; Corruption where it is none.
 Result<FunctionRef> ParseFunctionRef(std::string_view bytes);
 

@@ -25,7 +25,11 @@ def plant(root: Path, name: str, text: str) -> None:
         ("src/capture/a.cc", "<Python.h>", "only python/src may include it"),
         ("src/trace/a.cc", '"trace.h"', "write the path from src/"),
         ("src/trace/a.cc", '"../base/status.h"', "write the path from src/"),
-        ("include/flowscope/a.h", '"trace/trace.h"', "include/flowscope may include: flowscope"),
+        (
+            "include/flowscope/a.h",
+            '"trace/trace.h"',
+            "include/flowscope may include: base, flowscope",
+        ),
     ],
 )
 def test_bad_include_is_named(

@@ -1,0 +1,160 @@
+// flowscope trace: run a signature of a SavedModel once and show what ran.
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "flowscope/npy.h"
+#include "flowscope/saved_model.h"
+#include "flowscope/tensorflow.h"
+#include "verb.h"
+
+namespace flowscope::cli {
+namespace {
+
+struct Flags {
+  std::string model;
+  std::vector<std::string> inputs;
+  std::string signature;
+  std::string outputs_to;
+  std::vector<std::string> op_libraries;
+  std::string keep = "values";
+  std::string level = "auto";
+  bool whole_functions = false;
+  bool raise_on_nan = false;
+};
+
+// "NAME=FILE", or "FILE" alone where there is one input.
+Status ReadInput(const std::string& text, const api::SignatureSpec& signature,
+                 std::map<std::string, Payload>& inputs) {
+  const size_t equals = text.find('=');
+  std::string name = text.substr(0, equals == std::string::npos ? 0 : equals);
+  if (equals == std::string::npos) {
+    if (signature.inputs.size() != 1) {
+      std::string known;
+      for (const api::TensorSpec& spec : signature.inputs) {
+        known += (known.empty() ? "" : ", ") + api::ToString(spec);
+      }
+      return InvalidArgument("--input " + text + " names no input; write --input NAME=" + text +
+                             ". Signature '" + signature.key + "' takes " +
+                             (known.empty() ? "nothing" : known));
+    }
+    name = signature.inputs.front().name;
+  }
+  Result<Payload> value =
+      api::ReadNpy(equals == std::string::npos ? text : text.substr(equals + 1));
+  if (!value.ok()) return value.status();
+  if (!inputs.emplace(name, std::move(value).value()).second) {
+    return InvalidArgument("input '" + name + "' is given twice");
+  }
+  return Status::Ok();
+}
+
+// One NAME.npy for each output.
+Status WriteOutputs(const api::Trace& trace, const std::string& dir) {
+  std::error_code error;
+  std::filesystem::create_directories(dir, error);
+  for (const auto& [path, value] : trace.outputs()) {
+    const size_t begin = path.find('\'');
+    std::string name = path.substr(begin + 1, path.rfind('\'') - begin - 1);
+    for (char& letter : name) letter = letter == '/' ? '_' : letter;
+    const auto file = std::filesystem::path(dir) / (name + ".npy");
+    FLOWSCOPE_RETURN_IF_ERROR(api::WriteNpy(file.string(), value));
+  }
+  return Status::Ok();
+}
+
+Status Prepare(const Flags& flags, const Common& common) {
+  const Result<api::TensorFlowInfo> loaded = api::LoadTensorFlow(common.tensorflow);
+  if (!loaded.ok()) return loaded.status();
+  for (const std::string& library : flags.op_libraries) {
+    FLOWSCOPE_RETURN_IF_ERROR(api::LoadOpLibrary(library));
+  }
+  return Status::Ok();
+}
+
+Result<api::Recording> Record(const Flags& flags, const Common& common) {
+  Result<api::SavedModel> model = api::SavedModel::Open(flags.model);
+  if (!model.ok()) return model.status();
+  const Result<api::SignatureSpec> signature = model->FindSignature(flags.signature);
+  if (!signature.ok()) return signature.status();
+  std::map<std::string, Payload> inputs;
+  for (const std::string& input : flags.inputs) {
+    FLOWSCOPE_RETURN_IF_ERROR(ReadInput(input, *signature, inputs));
+  }
+  FLOWSCOPE_RETURN_IF_ERROR(Prepare(flags, common));
+  api::RecordOptions options;
+  options.signature = signature->key;
+  options.keep_values = flags.keep == "values";
+  options.open_functions = !flags.whole_functions;
+  options.raise_on_nan = flags.raise_on_nan;
+  return model->Record(inputs, options);
+}
+
+int Print(const api::Trace& trace, const Flags& flags, bool json) {
+  if (json) {
+    std::printf("%s\n", trace.SummaryJson().c_str());
+    return kExitOk;
+  }
+  api::SummaryOptions options;
+  options.level = flags.level;
+  const Result<std::string> summary = trace.Summary(options);
+  if (!summary.ok()) return Fail(summary.status());
+  std::printf("%s\n", summary->c_str());
+  return kExitOk;
+}
+
+int RunTrace(const Flags& flags, const Common& common) {
+  const Result<api::Recording> recording = Record(flags, common);
+  if (!recording.ok()) return Fail(recording.status());
+  const api::Trace& trace = recording->trace;
+  if (const int code = Print(trace, flags, common.json); code != kExitOk) return code;
+  if (!recording->status.ok()) {
+    std::fprintf(stderr, "flowscope: the model failed: %s\n", recording->status.message().c_str());
+    return kExitFailed;
+  }
+  if (!flags.outputs_to.empty()) {
+    const Status written = WriteOutputs(trace, flags.outputs_to);
+    if (!written.ok()) return Fail(written);
+  }
+  const std::string report = flags.raise_on_nan ? trace.FirstNonFinite() : "";
+  if (report.empty()) return kExitOk;
+  std::fprintf(stderr, "%s\n", report.c_str());
+  return kExitFinding;
+}
+
+}  // namespace
+
+void AddTrace(CLI::App& app, const Common& common, Run& run) {
+  CLI::App* verb = app.add_subcommand("trace", "run a signature of a SavedModel and record it");
+  auto flags = std::make_shared<Flags>();
+  verb->add_option("SAVED_MODEL", flags->model, "folder that holds saved_model.pb")->required();
+  verb->add_option("-i,--input", flags->inputs,
+                   "value of an input; NAME= can be left out where there is one")
+      ->type_name("NAME=FILE.npy")
+      ->expected(1)
+      ->take_all();
+  verb->add_option("-s,--signature", flags->signature,
+                   "signature to run (default: serving_default, or the only one)")
+      ->type_name("KEY");
+  verb->add_option("--outputs-to", flags->outputs_to, "write each output as DIR/NAME.npy")
+      ->type_name("DIR");
+  verb->add_option("--op-library", flags->op_libraries, "shared library with ops of the model")
+      ->type_name("FILE")
+      ->expected(1)
+      ->take_all();
+  verb->add_option("--keep", flags->keep, "what is kept of each value: values or stats")
+      ->check(CLI::IsMember({"values", "stats"}))
+      ->type_name("WHAT");
+  verb->add_option("--level", flags->level, "rows of the summary: auto, module or op")
+      ->check(CLI::IsMember({"auto", "module", "op"}))
+      ->type_name("LEVEL");
+  verb->add_flag("--whole-functions", flags->whole_functions,
+                 "run compiled functions as one op each");
+  verb->add_flag("--raise-on-nan", flags->raise_on_nan,
+                 "end at the first NaN or infinity, and tell where it began");
+  verb->callback(
+      [flags, &common, &run] { run = [flags, &common] { return RunTrace(*flags, common); }; });
+}
+
+}  // namespace flowscope::cli

@@ -1,0 +1,29 @@
+// One recorded call of a signature, for the C++ library and for Python.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "capture/options.h"
+#include "savedmodel/saved_model.h"
+#include "tf/handles.h"
+#include "trace/trace.h"
+
+namespace flowscope::library {
+
+struct RecordedCall {
+  std::shared_ptr<const Trace> trace;
+  std::vector<std::pair<std::string, tf::HandlePtr>> outputs;  // by name; empty where it failed
+  Status status;  // what the model ended with; a run that halt= ended is ok
+  bool stopped_by_nonfinite = false;
+};
+
+// Not ok where recording cannot start, or the inputs do not fit the signature. `options` must name
+// root_kind; name and class are filled in.
+Result<RecordedCall> RecordCall(savedmodel::SavedModel& model, std::string_view signature,
+                                const savedmodel::NamedHandles& inputs,
+                                capture::RecordOptions options);
+
+}  // namespace flowscope::library

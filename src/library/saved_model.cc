@@ -1,0 +1,103 @@
+#include "flowscope/saved_model.h"
+
+#include "library/record_saved_model.h"
+#include "library/runtime.h"
+#include "savedmodel/tensors.h"
+
+namespace flowscope::api {
+namespace {
+
+std::vector<TensorSpec> ToSpecs(const savedmodel::TensorInfos& infos) {
+  std::vector<TensorSpec> specs;
+  for (const auto& [name, info] : infos) {
+    specs.push_back({std::string(name), info.dtype, info.dims});
+  }
+  return specs;
+}
+
+SignatureSpec ToSpec(const savedmodel::MetaGraph& graph, std::string_view key) {
+  const savedmodel::Signature& signature = graph.signatures.at(key);
+  return {std::string(key), ToSpecs(signature.inputs), ToSpecs(signature.outputs)};
+}
+
+}  // namespace
+
+struct SavedModel::State {
+  std::unique_ptr<savedmodel::SavedModelFile> file;
+  std::unique_ptr<savedmodel::SavedModel> model;  // once it has been recorded
+};
+
+SavedModel::SavedModel(std::unique_ptr<State> state) : state_(std::move(state)) {}
+SavedModel::~SavedModel() = default;
+SavedModel::SavedModel(SavedModel&& other) noexcept = default;
+SavedModel& SavedModel::operator=(SavedModel&& other) noexcept = default;
+
+Result<SavedModel> SavedModel::Open(const std::string& dir) {
+  Result<std::unique_ptr<savedmodel::SavedModelFile>> file = savedmodel::SavedModelFile::Open(dir);
+  if (!file.ok()) return file.status();
+  auto state = std::make_unique<State>();
+  state->file = std::move(file).value();
+  return SavedModel(std::move(state));
+}
+
+std::vector<SignatureSpec> SavedModel::signatures() const {
+  std::vector<SignatureSpec> specs;
+  for (const std::string_view key : state_->file->SignatureKeys()) {
+    specs.push_back(ToSpec(state_->file->graph(), key));
+  }
+  return specs;
+}
+
+std::string SavedModel::tensorflow_version() const {
+  return std::string(state_->file->graph().tensorflow_version);
+}
+
+Result<SignatureSpec> SavedModel::FindSignature(const std::string& name) const {
+  const Result<std::string_view> key = state_->file->FindSignature(name);
+  if (!key.ok()) return key.status();
+  return ToSpec(state_->file->graph(), *key);
+}
+
+Result<Recording> SavedModel::Record(const std::map<std::string, Payload>& inputs,
+                                     const RecordOptions& options) {
+  const Result<std::string_view> key = state_->file->FindSignature(options.signature);
+  if (!key.ok()) return key.status();
+  if (state_->model == nullptr) {
+    Result<TFE_Context*> context = library::ProcessContext();
+    if (!context.ok()) return context.status();
+    Result<std::unique_ptr<savedmodel::SavedModel>> loaded =
+        savedmodel::SavedModel::Load(*context, state_->file->dir());
+    if (!loaded.ok()) return loaded.status();
+    state_->model = std::move(loaded).value();
+  }
+  std::vector<tf::HandlePtr> owned;
+  savedmodel::NamedHandles handles;
+  for (const auto& [name, value] : inputs) {
+    Result<tf::HandlePtr> handle = savedmodel::TensorFromPayload(value);
+    if (!handle.ok()) return handle.status();
+    handles.emplace_back(name, handle->get());
+    owned.push_back(std::move(handle).value());
+  }
+  capture::RecordOptions recorded;
+  recorded.name = options.name;
+  recorded.root_kind = "saved_model";
+  recorded.use_hook = false;
+  recorded.code_context = false;
+  recorded.keep_values = options.keep_values;
+  recorded.raise_on_nan = options.raise_on_nan;
+  recorded.save_budget = options.save_budget;
+  recorded.functions =
+      options.open_functions ? capture::FunctionMode::kInside : capture::FunctionMode::kCall;
+  Result<library::RecordedCall> call =
+      library::RecordCall(*state_->model, *key, handles, std::move(recorded));
+  if (!call.ok()) return call.status();
+  return Recording{Trace(call->trace), call->status};
+}
+
+std::string ToString(const TensorSpec& spec) {
+  savedmodel::TensorInfos infos;
+  infos[spec.name] = {{}, spec.dtype, spec.dims, false};
+  return savedmodel::DescribeTensors(infos);
+}
+
+}  // namespace flowscope::api
