@@ -27,7 +27,7 @@ function(flowscope_test name)
     PROPERTIES TIMEOUT 300)
 endfunction()
 
-set(needs_fake_runtime tf interp capture replay)
+set(needs_fake_runtime tf interp capture replay savedmodel)
 get_property(layers GLOBAL PROPERTY FLOWSCOPE_LAYERS)
 foreach(folder IN LISTS layers)
   get_property(tests GLOBAL PROPERTY FLOWSCOPE_TESTS_${folder})
@@ -42,6 +42,14 @@ foreach(folder IN LISTS layers)
 endforeach()
 if(fake_tests)
   flowscope_test(fake_runtime_test SOURCES ${fake_tests} LINKS flowscope_fake_runtime)
+endif()
+
+# Bounded runs of the fuzzers.
+if(TARGET flowscope_fake_runtime AND NOT FLOWSCOPE_TEST_FOLDERS)
+  flowscope_test(saved_model_mutations_test
+    SOURCES "${PROJECT_SOURCE_DIR}/tests/fuzz/saved_model_fuzz.cc"
+            "${PROJECT_SOURCE_DIR}/tests/fuzz/saved_model_mutations_test.cc"
+    LINKS flowscope_savedmodel flowscope_fake_runtime)
 endif()
 
 # Libraries laid out as an installed TensorFlow, which tf_test patches.

@@ -45,6 +45,7 @@ TEST_ONLY: dict[str, frozenset[str]] = {
     "interp": frozenset({"fake_runtime"}),
     "capture": frozenset({"fake_runtime"}),
     "replay": frozenset({"fake_runtime"}),
+    "savedmodel": frozenset({"fake_runtime"}),
 }
 # Headers of others that belong to one place: prefix -> folder.
 FOREIGN = {"tensorflow/": "tf", "Python.h": "python/src", "nanobind/": "python/src"}

@@ -5,14 +5,15 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import os
 import random as python_random
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from . import _kinds, _runtime
-from .errors import InvalidArgumentError, UnsupportedError
+from . import _kinds, _runtime, _saved_model
+from .errors import InvalidArgumentError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,11 +29,6 @@ class Root:
 
 def resolve(model: Any) -> Root:
     """The root for a model; InvalidArgumentError where it cannot be called."""
-    if isinstance(model, str):
-        raise UnsupportedError(
-            f"a path ({model!r}) cannot be recorded in this version; load it first with "
-            "tf.saved_model.load or keras.models.load_model"
-        )
     if not callable(model):
         raise InvalidArgumentError(
             f"{type(model).__name__} object is not callable; expected a Keras model or layer, a "
@@ -47,10 +43,18 @@ def resolve(model: Any) -> Root:
         # A module whose __init__ did not call its base has no name.
         name = str(getattr(model, "name", class_name))
         return Root(model, "tf_module", name, class_name, model)
+    if _saved_model.is_restored(model):
+        return Root(model, "saved_model", class_name, class_name, model)
     concrete = isinstance(model, tf.types.experimental.ConcreteFunction)
     kind = "concrete_function" if concrete else "function"
     inner = getattr(model, "python_function", model)
     return Root(model, kind, _name_of(inner), class_name, inner)
+
+
+def saved_model(path: str) -> Root:
+    """The root of a SavedModel that is run from its folder."""
+    name = os.path.basename(os.path.normpath(path))
+    return Root(None, "saved_model", name, "SavedModel", lambda: None)
 
 
 def block(model: Any) -> Root:

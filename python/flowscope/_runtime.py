@@ -131,6 +131,17 @@ def new_session(
     """An engine session with the given options over the defaults."""
     from tensorflow.python.eager import context
 
+    return _core.Session(
+        session_options(options),
+        library_prefixes(),
+        callbacks,
+        new_module,
+        context.executing_eagerly,
+    )
+
+
+def session_options(options: dict[str, Any]) -> dict[str, Any]:
+    """All options that the engine reads: the given ones over the defaults."""
     defaults: dict[str, Any] = {
         "name": "",
         "root_kind": "block",
@@ -146,10 +157,4 @@ def new_session(
         "random": "compiled",
         "warn": lambda message: None,
     }
-    return _core.Session(
-        {**defaults, **options},
-        library_prefixes(),
-        callbacks,
-        new_module,
-        context.executing_eagerly,
-    )
+    return {**defaults, **options}

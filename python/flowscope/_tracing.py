@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import difflib
 import inspect
+import os
 from types import TracebackType
 from typing import Any
 
-from . import _core, _recording, _roots, _runtime
+from . import _core, _recording, _roots, _runtime, _saved_model
 from ._recording import Recording
 from .errors import FlowScopeError, InvalidArgumentError, LookupFailedError
 
@@ -41,6 +42,7 @@ def trace(
     raise_on_nan: bool = False,
     validate: bool = False,
     name: str | None = None,
+    signature: str | None = None,
     backend: str = "tf",
     **unknown: Any,
 ) -> _core.Trace:
@@ -49,7 +51,9 @@ def trace(
     The model runs once, as it would without recording.
 
     Args:
-        model: a Keras model or layer, a ``tf.Module``, a ``tf.function``, or any callable.
+        model: a Keras model or layer, a ``tf.Module``, a ``tf.function``, or any callable; what
+            ``tf.saved_model.load`` gives; the path of a SavedModel's folder or of a ``.keras``
+            file.
         input_args: a tuple is the positional arguments, anything else is the one argument. A
             functional Keras model with several inputs takes a tuple of them as its inputs. NumPy
             arrays are accepted. ``None``: inputs are made from the model's input spec, and a note
@@ -69,6 +73,9 @@ def trace(
         random_seed: seeds Python, NumPy, TensorFlow and Keras before the run.
         raise_on_nan: stop at the first op that makes a NaN or an infinity, with a report.
         name: a name for the trace.
+        signature: of a SavedModel, which one runs; ``None`` is ``"serving_default"`` or the only
+            one. Its inputs go by name: a dict, ``input_kwargs``, or the one value where there is
+            one input.
 
     Returns:
         The trace. ``trace.output`` is what the model returned.
@@ -93,6 +100,24 @@ def trace(
     }
     _check_options(given, keep, functions, random, backend)
     _runtime.tensorflow()
+    if isinstance(model, (str, os.PathLike)):
+        loaded = _saved_model.load_keras_file(os.fspath(model))
+        if loaded is None:
+            root = _roots.saved_model(os.fspath(model))
+            options = _options(root, save, keep, halt, save_budget, False, raise_on_nan, name)
+            options |= {"functions": functions, "random": random}
+            if random_seed is not None:
+                _roots.set_seeds(random_seed)
+            result = _saved_model.trace(
+                os.fspath(model), signature, input_args, input_kwargs, options
+            )
+            _check_selection(result, save)
+            return result
+        model = loaded
+    if _saved_model.is_restored(model):
+        model = _saved_model.callable_of(model, signature)
+    elif signature is not None:
+        raise InvalidArgumentError("signature= names a signature of a SavedModel; this is none")
     root = _roots.resolve(model)
     args, kwargs, note = _roots.arguments(root, input_args, input_kwargs)
     if random_seed is not None:

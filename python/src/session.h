@@ -14,6 +14,9 @@
 
 namespace flowscope::python {
 
+// The engine's options from those that flowscope._runtime has collected.
+capture::RecordOptions OptionsFrom(const nanobind::dict& values);
+
 class Session {
  public:
   Session(capture::RecordOptions options, std::vector<std::string> library_prefixes, bool callbacks,

@@ -13,8 +13,6 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace flowscope::python {
-namespace {
-
 capture::RecordOptions OptionsFrom(const nb::dict& values) {
   capture::RecordOptions options;
   const auto text = [&](const char* key) { return nb::cast<std::string>(values[key]); };
@@ -50,6 +48,8 @@ capture::RecordOptions OptionsFrom(const nb::dict& values) {
   };
   return options;
 }
+
+namespace {
 
 NamedHandles Collect(nb::handle object, const std::string& path,
                      std::vector<nb::object>& keep_alive) {

@@ -87,9 +87,10 @@ def _table(folder: Path) -> SavedCase:
 
 def _keras(folder: Path, model: Any, value: np.ndarray[Any, Any], ops: int) -> SavedCase:
     model.export(str(folder / "m"), verbose=False)
-    loaded = tf.saved_model.load(str(folder / "m")).signatures["serving_default"]
-    (name,) = loaded.structured_input_signature[1]
-    used = len({v.ref() for v in loaded.variables})
+    loaded = tf.saved_model.load(str(folder / "m"))  # keeps the variables alive
+    signature = loaded.signatures["serving_default"]
+    (name,) = signature.structured_input_signature[1]
+    used = len({v.ref() for v in signature.variables})
     return SavedCase(str(folder / "m"), "serving_default", {name: value}, ops, used)
 
 

@@ -41,7 +41,8 @@ def input_flags(case: SavedCase, folder: Path) -> list[str]:
 
 
 def test_outputs_are_those_of_tensorflows_loader(saved: SavedCase, tmp_path: Path) -> None:
-    function = tf.saved_model.load(saved.path).signatures[saved.signature]
+    loaded = tf.saved_model.load(saved.path)
+    function = loaded.signatures[saved.signature]
     wanted = function(**{name: tf.constant(value) for name, value in saved.inputs.items()})
     flags = ["--signature", saved.signature, *input_flags(saved, tmp_path)]
     run("trace", saved.path, *flags, "--outputs-to", tmp_path / "out")

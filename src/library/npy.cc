@@ -190,7 +190,7 @@ struct Layout {
 };
 
 Result<Layout> LayoutOf(const std::string& path, const Header& header) {
-  if (header.descr.size() < 3) return Bad(path, "descr '" + header.descr + "'");
+  if (header.descr.size() < 2) return Bad(path, "descr '" + header.descr + "'");
   const std::string_view code = std::string_view(header.descr).substr(1);
   Layout layout;
   if (code[0] == 'S' || code[0] == 'U') {

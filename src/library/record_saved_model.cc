@@ -43,7 +43,7 @@ void TakeOutputs(capture::Recorder& recorder, savedmodel::CallResult& result,
 
 Result<RecordedCall> RecordCall(savedmodel::SavedModel& model, std::string_view signature,
                                 const savedmodel::NamedHandles& inputs,
-                                capture::RecordOptions options) {
+                                capture::RecordOptions options, const std::string& note) {
   FLOWSCOPE_RETURN_IF_ERROR(model.CheckInputs(signature, inputs));
   Result<std::vector<savedmodel::ModelVariable>> variables = model.Variables(signature);
   if (!variables.ok()) return variables.status();
@@ -53,6 +53,7 @@ Result<RecordedCall> RecordCall(savedmodel::SavedModel& model, std::string_view 
       capture::Recorder::Start(std::move(options), nullptr);
   if (!started.ok()) return started.status();
   capture::Recorder& recorder = **started;
+  if (!note.empty()) recorder.AddNote(note);
   DeclareVariables(recorder, *variables);
   for (const auto& [name, handle] : inputs) recorder.DeclareInput(handle, name);
   RecordedCall recorded;

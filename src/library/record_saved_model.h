@@ -21,9 +21,9 @@ struct RecordedCall {
 };
 
 // Not ok where recording cannot start, or the inputs do not fit the signature. `options` must name
-// root_kind; name and class are filled in.
+// root_kind; name and class are filled in. `note` is for the trace; empty for none.
 Result<RecordedCall> RecordCall(savedmodel::SavedModel& model, std::string_view signature,
                                 const savedmodel::NamedHandles& inputs,
-                                capture::RecordOptions options);
+                                capture::RecordOptions options, const std::string& note = {});
 
 }  // namespace flowscope::library

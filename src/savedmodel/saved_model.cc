@@ -66,7 +66,7 @@ Status CheckInput(std::string_view name, TFE_TensorHandle* handle, const TensorI
   const Result<Dims> dims = tf::HandleDims(handle);
   if (!dims.ok()) return dims.status();
   if (dtype == info.dtype && Fits(info, *dims)) return Status::Ok();
-  return InvalidArgument("the signature takes " + DescribeTensor(name, info) + " and was given " +
+  return InvalidArgument("input '" + std::string(name) + "' does not fit: it was given " +
                          DescribeHandle(name, dtype, *dims));
 }
 
@@ -226,27 +226,23 @@ Status SavedModel::CheckInputs(std::string_view signature, const NamedHandles& i
   const std::string takes =
       "; signature '" + std::string(signature) + "' takes " + DescribeTensors(infos);
   std::vector<std::string_view> known;
+  for (const auto& [name, info] : infos) known.push_back(name);
+  for (const auto& [name, handle] : inputs) {
+    if (infos.contains(name)) continue;
+    const std::vector<std::string> near = Nearest(name, known, 1);
+    return InvalidArgument("there is no input '" + name + "'" +
+                           (near.empty() ? "" : ", did you mean '" + near.front() + "'?") + takes);
+  }
   for (const auto& [name, info] : infos) {
-    known.push_back(name);
     if (info.composite) {
       return Unsupported("input '" + std::string(name) +
-                         "' is a sparse or ragged tensor, which "
-                         "cannot be given here" +
-                         takes);
+                         "' is a sparse or ragged tensor, which cannot be given here" + takes);
     }
-    if (std::ranges::find(inputs, name, &NamedHandles::value_type::first) == inputs.end()) {
+    const auto given = std::ranges::find(inputs, name, &NamedHandles::value_type::first);
+    if (given == inputs.end()) {
       return InvalidArgument("no value for input '" + std::string(name) + "'" + takes);
     }
-  }
-  for (const auto& [name, handle] : inputs) {
-    const auto info = infos.find(name);
-    if (info == infos.end()) {
-      const std::vector<std::string> near = Nearest(name, known, 1);
-      return InvalidArgument("there is no input '" + name + "'" +
-                             (near.empty() ? "" : ", did you mean '" + near.front() + "'?") +
-                             takes);
-    }
-    const Status fits = CheckInput(name, handle, info->second);
+    const Status fits = CheckInput(name, given->second, info);
     if (!fits.ok()) return {fits.code(), fits.message() + takes};
   }
   return Status::Ok();

@@ -1,0 +1,143 @@
+"""SavedModels by path, and what TensorFlow restored from one."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from . import _core, _recording, _runtime
+from .errors import FlowScopeError, InvalidArgumentError, LookupFailedError
+
+_FILES = (".keras", ".h5", ".hdf5")
+
+
+def load_keras_file(path: str) -> Any | None:
+    """The Keras model in a file of that name; None where the path is no such file."""
+    if not path.endswith(_FILES) or not os.path.isfile(path):
+        return None
+    keras = _runtime.keras()
+    if keras is None:
+        raise InvalidArgumentError(f"{path} holds a Keras model, and Keras cannot be imported here")
+    return keras.models.load_model(path)
+
+
+def is_restored(model: Any) -> bool:
+    """True for an object that ``tf.saved_model.load`` made; not for its functions."""
+    tf = _runtime.tensorflow()
+    if isinstance(model, tf.types.experimental.ConcreteFunction):
+        return False
+    return type(model).__module__ == "tensorflow.python.saved_model.load"
+
+
+def callable_of(restored: Any, signature: str | None) -> Any:
+    """What a restored object is called by: a signature, or the object itself."""
+    signatures = getattr(restored, "signatures", None) or {}
+    if signature is None and callable(restored):
+        return restored
+    key = signature or "serving_default"
+    if key in signatures:
+        return signatures[key]
+    if signature is None and len(signatures) == 1:
+        return next(iter(signatures.values()))
+    raise LookupFailedError(
+        f"the restored object has no signature {key!r}; it has: "
+        + (", ".join(map(repr, sorted(signatures))) or "none")
+    )
+
+
+def trace(
+    path: str,
+    signature: str | None,
+    input_args: Any,
+    input_kwargs: dict[str, Any] | None,
+    options: dict[str, Any],
+) -> _core.Trace:
+    """Records one call of a signature of the SavedModel at ``path``."""
+    model = _core.SavedModel(path)
+    key = model.find_signature(signature or "")
+    specs = model.inputs(key)
+    inputs, note = _inputs(key, specs, input_args, input_kwargs)
+    context = _context()
+    model.load(context)
+    defaults = {"root_kind": "saved_model", "root_class": "SavedModel"}
+    settings = _runtime.session_options({**options, **defaults})
+    recorded, outputs, error, nonfinite = model.record(key, inputs, settings, note)
+    if nonfinite:
+        raise _recording.nonfinite_error(recorded)
+    if error:
+        failure = FlowScopeError(f"the SavedModel {path} failed: {error}")
+        failure.flowscope_trace = recorded  # type: ignore[attr-defined]
+        raise failure
+    recorded._set_output(outputs)  # type: ignore[attr-defined]
+    _core.raise_predicate_error()
+    return recorded
+
+
+def _context() -> Any:
+    from tensorflow.python.eager import context
+
+    owner = context.context()
+    owner.ensure_initialized()
+    return owner._handle
+
+
+Specs = list[tuple[str, int, list[int] | None]]
+
+
+def _inputs(
+    key: str, specs: Specs, input_args: Any, input_kwargs: dict[str, Any] | None
+) -> tuple[dict[str, Any], str]:
+    """Tensors by input name, and a note where they had to be made."""
+    named = dict(input_kwargs or {})
+    if isinstance(input_args, dict):
+        named.update(input_args)
+    elif isinstance(input_args, tuple) and len(input_args) != 1:
+        if input_args:
+            raise InvalidArgumentError(
+                f"signature {key!r} takes its inputs by name; pass a dict or input_kwargs: "
+                f"{_describe(specs)}"
+            )
+    elif input_args is not None:
+        (value,) = input_args if isinstance(input_args, tuple) else (input_args,)
+        free = [name for name, _, _ in specs if name not in named]
+        if len(free) != 1:
+            raise InvalidArgumentError(
+                f"one value was given without a name; signature {key!r} takes {_describe(specs)}"
+            )
+        named[free[0]] = value
+    if not named and specs:
+        made = {name: _made(dtype, dims) for name, dtype, dims in specs}
+        return made, "no input was given: one was made from the signature"
+    dtypes = {name: dtype for name, dtype, _ in specs}
+    return {name: _tensor(name, value, dtypes.get(name)) for name, value in named.items()}, ""
+
+
+def _tensor(name: str, value: Any, dtype: int | None) -> Any:
+    tf = _runtime.tensorflow()
+    if tf.is_tensor(value):
+        return value
+    try:
+        return tf.convert_to_tensor(value, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        wanted = f" of {tf.as_dtype(dtype).name}" if dtype else ""
+        raise InvalidArgumentError(f"input {name!r} is no tensor{wanted}: {error}") from error
+
+
+def _made(dtype: int, dims: list[int] | None) -> Any:
+    tf = _runtime.tensorflow()
+    shape = [max(dim, 1) for dim in dims or []]
+    kind = tf.as_dtype(dtype)
+    if kind.is_floating:
+        return tf.cast(tf.constant(np.random.default_rng(0).random(shape)), kind)
+    return tf.zeros(shape, kind)
+
+
+def _describe(specs: Specs) -> str:
+    tf = _runtime.tensorflow()
+    parts = []
+    for name, dtype, dims in specs:
+        shape = "any shape" if dims is None else str(tuple(None if d < 0 else d for d in dims))
+        parts.append(f"{name}: {tf.as_dtype(dtype).name} {shape}")
+    return ", ".join(parts) or "nothing"

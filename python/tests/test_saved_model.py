@@ -1,0 +1,195 @@
+"""SavedModels by path: recorded op by op, with the bits of TensorFlow's own loader."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import flowscope as fs
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from saved_models import MODELS, SavedCase, save
+
+
+@pytest.fixture(scope="module", params=sorted(MODELS))
+def saved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> SavedCase:
+    return save(request.param, tmp_path_factory.mktemp(request.param))
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> SavedCase:
+    return save("two", tmp_path_factory.mktemp("two"))
+
+
+def test_outputs_are_those_of_tensorflows_loader(saved: SavedCase) -> None:
+    loaded = tf.saved_model.load(saved.path)
+    function = loaded.signatures[saved.signature]
+    wanted = function(**{name: tf.constant(value) for name, value in saved.inputs.items()})
+    trace = fs.trace(saved.path, saved.inputs, signature=saved.signature)
+    assert trace.root_kind == "saved_model"
+    assert trace.num_ops >= saved.least_ops
+    assert set(trace.output) == set(wanted)
+    for name, value in wanted.items():
+        assert trace.output[name].numpy().tobytes() == value.numpy().tobytes()
+    assert list(trace.lint()) == []
+    assert trace.completeness["unexplained"] == 0
+    assert all(not op.opaque_reason for op in trace)
+
+
+def test_the_restored_signature_gives_the_same_ops(saved: SavedCase) -> None:
+    loaded = tf.saved_model.load(saved.path)
+    inputs = {name: tf.constant(value) for name, value in saved.inputs.items()}
+    restored = fs.trace(loaded.signatures[saved.signature], input_kwargs=inputs)
+    trace = fs.trace(saved.path, saved.inputs, signature=saved.signature)
+    calls = ("StatefulPartitionedCall", "PartitionedCall")
+
+    def types(of: Any) -> list[str]:
+        return [op.type for op in of if op.kind != "call" and op.type not in calls]
+
+    assert types(trace) == types(restored)
+    assert restored.root_kind == "concrete_function"
+
+
+def test_variables_go_by_their_attributes(two: SavedCase) -> None:
+    trace = fs.trace(two.path, two.inputs)
+    assert {v.address for v in trace.variables} == {"w", "parts.0"}
+    np.testing.assert_array_equal(trace["w"].value_at(0), [[2.0], [3.0]])
+
+
+def test_a_layers_variables_go_by_its_name(tmp_path: Path) -> None:
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2, name="head")])
+    model.export(str(tmp_path / "m"), verbose=False)
+    trace = fs.trace(str(tmp_path / "m"), np.ones((1, 3), "f"))
+    assert {v.address for v in trace.variables} == {"head.kernel", "head.bias"}
+
+
+def test_two_loads_do_not_share_state(tmp_path: Path) -> None:
+    class Counter(tf.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.n = tf.Variable(0.0)
+
+        @tf.function(input_signature=[tf.TensorSpec([], tf.float32, name="by")])
+        def add(self, by: Any) -> Any:
+            return {"n": self.n.assign_add(by)}
+
+    counter = Counter()
+    tf.saved_model.save(counter, str(tmp_path / "m"), signatures=counter.add)
+    for _ in range(2):
+        trace = fs.trace(str(tmp_path / "m"), np.float32(2.0))
+        assert float(trace.output["n"]) == 2.0
+        assert len(trace["n"].writes) == 1
+
+
+def test_a_restored_object_and_its_signatures(two: SavedCase) -> None:
+    loaded = tf.saved_model.load(two.path)
+    trace = fs.trace(loaded, input_kwargs={"x": tf.constant(two.inputs["x"])})
+    assert float(trace.output["y"][0, 0]) == pytest.approx(
+        float(fs.trace(two.path, two.inputs).output["y"][0, 0])
+    )
+    with pytest.raises(fs.errors.LookupFailedError, match="'other', 'serving_default'"):
+        fs.trace(loaded, two.inputs["x"], signature="nothing")
+
+
+def test_a_keras_file_by_path(tmp_path: Path) -> None:
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2, name="head")])
+    model.save(tmp_path / "m.keras")
+    x = np.ones((1, 3), "f")
+    trace = fs.trace(tmp_path / "m.keras", x)
+    assert trace.root_kind == "keras"
+    np.testing.assert_array_equal(trace.output, model(x))
+
+
+def test_a_tfsm_layer(tmp_path: Path) -> None:
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2, name="head")])
+    model.export(str(tmp_path / "m"), verbose=False)
+    layer = keras.layers.TFSMLayer(str(tmp_path / "m"), call_endpoint="serve")
+    trace = fs.trace(layer, tf.ones((1, 3)))
+    assert trace.root_kind == "keras"
+    assert trace.op_counts()["MatMul"] == 1
+
+
+def test_inputs_are_made_where_none_are_given(two: SavedCase) -> None:
+    trace = fs.trace(two.path)
+    assert trace.output["y"].shape == (1, 1)
+    assert any("no input was given" in note for note in trace.completeness["notes"])
+
+
+# --- broken inputs -----------------------------------------------------------
+
+
+def copied(case: SavedCase, folder: Path) -> Path:
+    return Path(shutil.copytree(case.path, folder / "copy"))
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"signature": "serving_defualt"}, "did you mean 'serving_default'.*other"),
+        ({"input_args": {"X": np.ones((1, 2), "f")}}, "x: float32 \\(\\?, 2\\)"),
+        ({"input_args": {"x": tf.ones((1, 3))}}, "given x: float32 \\(1, 3\\)"),
+        ({"input_args": {"x": tf.ones((1, 2), tf.int32)}}, "given x: int32 \\(1, 2\\)"),
+        ({"input_args": {"x": np.array([["a", "b"]])}}, "no tensor of float32"),
+        ({"input_args": (np.ones(2), np.ones(2))}, "by name.*x: float32"),
+    ],
+)
+def test_a_wrong_call_lists_what_is_expected(
+    two: SavedCase, options: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(fs.FlowScopeError, match=told):
+        fs.trace(two.path, **options)
+
+
+def test_missing_variables_are_named(two: SavedCase, tmp_path: Path) -> None:
+    folder = copied(two, tmp_path)
+    shutil.rmtree(folder / "variables")
+    with pytest.raises(fs.errors.LookupFailedError, match=r"there is no .*variables\.index"):
+        fs.trace(folder, two.inputs)
+
+
+def test_damaged_variables_are_named(two: SavedCase, tmp_path: Path) -> None:
+    folder = copied(two, tmp_path)
+    (data,) = (folder / "variables").glob("variables.data*")
+    data.write_bytes(data.read_bytes()[:3])
+    with pytest.raises(fs.FlowScopeError, match="cannot be restored"):
+        fs.trace(folder, two.inputs)
+
+
+def test_a_missing_asset_is_named(tmp_path: Path) -> None:
+    case = save("table", tmp_path)
+    shutil.rmtree(Path(case.path) / "assets")
+    with pytest.raises(fs.errors.LookupFailedError, match=r"words\.txt, which is missing"):
+        fs.trace(case.path, case.inputs)
+
+
+@pytest.mark.parametrize("kept", [0, 1, 100, 1000])
+def test_a_file_that_is_cut_off_is_damaged(two: SavedCase, tmp_path: Path, kept: int) -> None:
+    file = copied(two, tmp_path) / "saved_model.pb"
+    file.write_bytes(file.read_bytes()[:kept])
+    with pytest.raises(fs.errors.CorruptTraceError, match="is damaged"):
+        fs.trace(file.parent, two.inputs)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("nowhere", "does not exist"), ("empty", "has no saved_model.pb")]
+)
+def test_a_folder_without_a_model_is_named(tmp_path: Path, name: str, told: str) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(fs.errors.LookupFailedError, match=told):
+        fs.trace(tmp_path / name)
+
+
+def test_an_op_that_is_not_known_here_is_named(two: SavedCase, tmp_path: Path) -> None:
+    file = copied(two, tmp_path) / "saved_model.pb"
+    # Same length, so that the file stays sound.
+    file.write_bytes(file.read_bytes().replace(b"\x06MatMul", b"\x06MetMul"))
+    with pytest.raises(fs.FlowScopeError, match="MetMul"):
+        fs.trace(file.parent, two.inputs)
+
+
+def test_signature_is_refused_for_what_has_none() -> None:
+    with pytest.raises(fs.errors.InvalidArgumentError, match="this is none"):
+        fs.trace(tf.nn.relu, tf.ones(3), signature="serving_default")
