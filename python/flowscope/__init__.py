@@ -17,6 +17,7 @@ from ._core import version as __version__
 from ._doctor import doctor
 from ._extraction import extract, pluck, record
 from ._tracing import capture, trace
+from ._validation import validate
 from .errors import FlowScopeError
 from .sites import (
     Selector,
@@ -62,5 +63,6 @@ __all__ = [
     "regex",
     "sites",
     "trace",
+    "validate",
     "where",
 ]

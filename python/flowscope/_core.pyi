@@ -829,24 +829,51 @@ class NonFinite:
     def skipped(self) -> int:
         """Values that were not kept, so that nobody knows."""
 
+class ValidationFinding:
+    """One thing that is wrong or not proved."""
+
+    @property
+    def check(self) -> str:
+        """The check that found it."""
+
+    @property
+    def label(self) -> str | None:
+        """Label of the op; None where it is about the whole trace."""
+
+    @property
+    def message(self) -> str: ...
+    def __str__(self) -> str: ...
+    def __repr__(self) -> str: ...
+
 class ValidationReport:
-    """Whether replaying the record gave the same values."""
+    """
+    Whether running the record again gave the same values.
+
+    True where the state is passed.
+    """
 
     @property
     def state(self) -> str:
         """passed, failed, unverified or unavailable."""
 
     @property
-    def reason(self) -> str: ...
-    @property
-    def coverage(self) -> dict[str, int]:
-        """Ops by kind of proof."""
+    def reason(self) -> str:
+        """Why the state is what it is, in one sentence."""
 
     @property
-    def failures(self) -> list[str]: ...
+    def coverage(self) -> dict[str, int]:
+        """Rows of the trace by kind of proof."""
+
     @property
-    def unverified(self) -> list[str]: ...
+    def failures(self) -> list[ValidationFinding]:
+        """What contradicts the record."""
+
+    @property
+    def unverified(self) -> list[ValidationFinding]:
+        """What could not be proved, and why."""
+
     def __bool__(self) -> bool: ...
+    def __str__(self) -> str: ...
     def __repr__(self) -> str: ...
 
 class Trace:
@@ -1055,9 +1082,26 @@ class Trace:
         One sentence per broken invariant of the record; empty for a sound trace.
         """
 
+    def validate(
+        self, perturb: bool = False, tolerance: Any = None, progress: Any = None
+    ) -> ValidationReport:
+        """
+        Run every op again from the record and compare, and check what the record says twice.
+
+        Runs in a TensorFlow context of its own: variables, seeds, datasets and kernels of the
+        program stay as they are. perturb: move each input and see that the outputs move.
+        tolerance: None compares bits where the trace comes from this TensorFlow, else within
+        the bounds of docs/validation.md; a number is the relative difference that is allowed,
+        a dict gives (relative, absolute) by dtype. progress: True shows a bar, or a callable
+        that is given the ops done and all.
+
+            >>> trace.validate().state
+            'passed'
+        """
+
     @property
     def validation_replay_status(self) -> ValidationReport:
-        """The trace's proof by replay, as a ValidationReport."""
+        """The report of the last validate(); validates on first use."""
 
     @property
     def num_kept(self) -> int:

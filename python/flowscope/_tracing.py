@@ -9,7 +9,7 @@ import os
 from types import TracebackType
 from typing import Any
 
-from . import _core, _recording, _roots, _runtime, _saved_model
+from . import _core, _recording, _roots, _runtime, _saved_model, _validation
 from ._recording import Recording
 from .errors import FlowScopeError, InvalidArgumentError, LookupFailedError
 
@@ -18,7 +18,6 @@ _BUILT_LATER = {
     "backward": "recording a backward pass",
     "storage": "streaming to disk",
     "structure_only": "structure without a run",
-    "validate": "validation by replay",
 }
 
 
@@ -72,6 +71,8 @@ def trace(
         code_context: whether the user's line is found for every op.
         random_seed: seeds Python, NumPy, TensorFlow and Keras before the run.
         raise_on_nan: stop at the first op that makes a NaN or an infinity, with a report.
+        validate: run the record again at once, as ``trace.validate()`` does; warns where it is not
+            proved. The report is ``trace.validation_replay_status``.
         name: a name for the trace.
         signature: of a SavedModel, which one runs; ``None`` is ``"serving_default"`` or the only
             one. Its inputs go by name: a dict, ``input_kwargs``, or the one value where there is
@@ -96,7 +97,6 @@ def trace(
         "backward": backward,
         "storage": storage,
         "structure_only": structure_only,
-        "validate": validate,
     }
     _check_options(given, keep, functions, random, backend)
     _runtime.tensorflow()
@@ -130,6 +130,8 @@ def trace(
         recording.session.add_note(note)
     result = _run(recording, root, args, kwargs)
     _check_selection(result, save)
+    if validate:
+        _validation.warn_unless_passed(result.validate())
     return result
 
 

@@ -304,7 +304,6 @@ BAD_OPTIONS = {
     "keep": "value",
     "random": "fixed",
     "backend": "jax",
-    "validate": True,
     "intervene": {"relu_1": None},
     "storage": "x.flow",
     "structure_only": True,

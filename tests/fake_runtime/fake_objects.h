@@ -129,6 +129,10 @@ struct TFE_Executor {
   bool is_async = false;
 };
 
+struct TFE_ContextOptions {
+  std::string config;
+};
+
 struct TFE_Op : flowscope::fake::Counted<TFE_Op> {
   TFE_Context* context = nullptr;
   std::string type;

@@ -224,6 +224,13 @@ void FillContexts(tf::CApi& api) {
   };
   api.TFE_ExecutorIsAsync = [](TFE_Executor* executor) { return executor->is_async; };
   api.TFE_DeleteExecutor = [](TFE_Executor* executor) { delete executor; };
+  api.TFE_NewContextOptions = [] { return new TFE_ContextOptions; };
+  api.TFE_DeleteContextOptions = [](TFE_ContextOptions* options) { delete options; };
+  api.TFE_NewContext = [](const TFE_ContextOptions*, TF_Status* status) {
+    Set(status, kOk, "");
+    return NewContext();
+  };
+  api.TFE_DeleteContext = [](TFE_Context*) {};  // goes with the Runtime
   api.TF_Version = [] { return "2.21.0-fake"; };
   api.TF_GetAllOpList = [] {
     return FakeApi().TF_NewBufferFromString(OpListBytes().data(), OpListBytes().size());

@@ -1,0 +1,147 @@
+"""Validation as Python drives it: the user's TensorFlow, bounds, and a progress bar."""
+
+from __future__ import annotations
+
+import contextlib
+import numbers
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from . import _core, _runtime
+from .errors import InvalidArgumentError, UnavailableError
+
+_FLOATS = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+
+
+def run(trace: _core.Trace, perturb: bool, tolerance: Any, progress: Any) -> _core.ValidationReport:
+    """``trace.validate``."""
+    bounds = _bounds(tolerance)
+    with _reporting(progress) as report:
+        return trace._validate(_user_context(), bool(perturb), bounds, report)
+
+
+def warn_unless_passed(report: _core.ValidationReport) -> None:
+    """For ``fs.trace(validate=True)``, whose caller may not look at the report."""
+    if not report:
+        warnings.warn(f"flowscope: validation {report.state}: {report.reason}", stacklevel=3)
+
+
+def validate(
+    model: Any,
+    input_args: Any = None,
+    input_kwargs: dict[str, Any] | None = None,
+    *,
+    perturb: bool = False,
+    tolerance: Any = None,
+    progress: Any = None,
+    **options: Any,
+) -> _core.ValidationReport:
+    """Record one real call of ``model`` and prove the record.
+
+    Args:
+        model: what ``fs.trace`` takes; ``input_args``, ``input_kwargs`` and ``options`` too.
+        input_args: as in ``fs.trace``.
+        input_kwargs: as in ``fs.trace``.
+        perturb: see ``Trace.validate``; ``tolerance`` and ``progress`` too.
+        tolerance: as in ``Trace.validate``.
+        progress: as in ``Trace.validate``.
+        **options: of ``fs.trace``.
+
+    Returns:
+        The report; it is true where everything was proved.
+
+    Raises:
+        FlowScopeError: recording or validating is not possible here.
+
+    Example:
+        >>> fs.validate(model, x).state
+        'passed'
+    """
+    from ._tracing import trace
+
+    recorded = trace(model, input_args, input_kwargs, **options)
+    return recorded.validate(perturb=perturb, tolerance=tolerance, progress=progress)
+
+
+def _user_context() -> tuple[bytes, Any] | None:
+    """Settings of the user's TensorFlow context and the context; None without TensorFlow."""
+    try:
+        _runtime.tensorflow()
+    except UnavailableError:
+        return None
+    from tensorflow.python.eager import context
+
+    user = context.context()
+    user.ensure_initialized()
+    return user.config.SerializeToString(), user._handle
+
+
+def _bounds(tolerance: Any) -> dict[str, list[float]] | None:
+    if tolerance is None:
+        return None
+    if isinstance(tolerance, numbers.Real):
+        return {dtype: [float(tolerance), 0.0] for dtype in _FLOATS}
+    if not isinstance(tolerance, dict):
+        raise InvalidArgumentError(
+            f"tolerance={tolerance!r} cannot be used; expected None, a relative difference such as "
+            "1e-5, or a dict from dtype to (relative, absolute)"
+        )
+    bounds = {}
+    for dtype, pair in tolerance.items():
+        try:
+            relative, absolute = pair
+            bounds[str(dtype)] = [float(relative), float(absolute)]
+        except (TypeError, ValueError):
+            raise InvalidArgumentError(
+                f"tolerance[{dtype!r}]={pair!r} cannot be used; expected (relative, absolute)"
+            ) from None
+    return bounds
+
+
+@contextlib.contextmanager
+def _reporting(progress: Any) -> Iterator[Callable[[int, int], None] | None]:
+    """What the engine calls with the ops done and all."""
+    if progress is None or progress is False:
+        yield None
+    elif callable(progress):
+        yield progress
+    elif progress is True:
+        with _bar() as update:
+            yield update
+    else:
+        raise InvalidArgumentError(
+            f"progress={progress!r} cannot be used; expected True, False or a callable that takes "
+            "the ops done and all ops"
+        )
+
+
+@contextlib.contextmanager
+def _bar() -> Iterator[Callable[[int, int], None]]:
+    """A bar of tqdm where it is installed, else one line that is written over."""
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        with _line() as update:
+            yield update
+        return
+    with tqdm(desc="validate", unit="op") as bar:
+
+        def update(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        yield update
+
+
+@contextlib.contextmanager
+def _line() -> Iterator[Callable[[int, int], None]]:
+    def update(done: int, total: int) -> None:
+        sys.stderr.write(f"\rvalidate: {done} of {total} ops")
+        sys.stderr.flush()
+
+    try:
+        yield update
+    finally:
+        sys.stderr.write("\n")

@@ -1,0 +1,207 @@
+"""Validation: what is proved, what is not, and that the program does not notice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import checks
+import flowscope as fs
+import numpy as np
+import pytest
+
+tf = pytest.importorskip("tensorflow")
+keras = pytest.importorskip("keras")
+
+import model_zoo  # noqa: E402 - needs the two above
+
+
+def assert_passed(trace: Any) -> Any:
+    report = trace.validate()
+    assert report.state == "passed", (report.reason, report.failures[:3], report.unverified[:3])
+    assert report and not report.failures and not report.unverified
+    counted = sum(n for proof, n in report.coverage.items() if proof != "checks")
+    assert counted == len(trace)
+    return report
+
+
+def small() -> Any:
+    return keras.Sequential(
+        [keras.Input((4,)), keras.layers.Dense(3, "relu"), keras.layers.Dense(2)]
+    )
+
+
+def lstm() -> Any:
+    return keras.Sequential([keras.Input((5, 3)), keras.layers.LSTM(4), keras.layers.Dense(2)])
+
+
+class TestPassed:
+    @pytest.mark.smoke
+    def test_the_tutorial(self) -> None:
+        trace = fs.trace(small(), tf.ones((2, 4)))
+        assert trace.validation_replay_status.state == "passed"
+        assert trace.validation_replay_status is trace.validation_replay_status
+        assert trace.validate().coverage["replayed"] == 5
+        assert trace.validate().coverage["version_history"] == 4
+
+    @pytest.mark.parametrize("name", ["transformer", "LSTM", "GRU", "branching", "tf.Module"])
+    def test_models(self, name: str) -> None:
+        model, x = model_zoo.build(name)
+        assert_passed(fs.trace(model, x))
+
+    def test_training_mode(self) -> None:
+        model = keras.Sequential(
+            [
+                keras.Input((4,)),
+                keras.layers.Dense(3),
+                keras.layers.BatchNormalization(),
+                keras.layers.Dropout(0.5, seed=1),
+            ]
+        )
+        report = assert_passed(fs.trace(model, tf.ones((8, 4)), {"training": True}))
+        assert report.coverage["private_variable"] >= 2
+
+    def test_train_step_eager(self) -> None:
+        assert_passed(record_step(train_step()))
+
+    def test_train_step_compiled(self) -> None:
+        trace = record_step(tf.function(train_step()))
+        report = assert_passed(trace)
+        assert report.coverage["opened_call"] >= 1
+
+    def test_function_kept_whole(self) -> None:
+        @tf.function
+        def double(x: Any) -> Any:
+            return x * 2.0 + tf.reduce_sum(x)
+
+        trace = fs.trace(double, tf.ones((3,)), functions="call")
+        assert assert_passed(trace).coverage["replayed_whole"] == 1
+
+    def test_loop_of_a_function(self) -> None:
+        @tf.function
+        def count(x: Any) -> Any:
+            for _ in tf.range(3):
+                x = x * 2.0
+            return x
+
+        assert_passed(fs.trace(count, tf.ones((2,))))
+
+
+def train_step() -> Any:
+    model = small()
+    optimizer = keras.optimizers.Adam(0.01)
+    optimizer.build(model.trainable_variables)
+
+    def step(x: Any, y: Any) -> Any:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(x) - y) ** 2)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+        return loss
+
+    return step
+
+
+def record_step(step: Any) -> Any:
+    return fs.trace(step, (tf.ones((2, 4)), tf.zeros((2, 2))))
+
+
+class TestNotPassed:
+    def test_stateful_random_draws_are_declared(self) -> None:
+        trace = fs.trace(lambda x: x + tf.random.uniform((3,)), tf.ones(3))
+        assert assert_passed(trace).coverage["source:random"] == 1
+
+    def test_python_code_is_unverified(self) -> None:
+        calls = []
+
+        def body(x: Any) -> Any:
+            calls.append(1)
+            return x
+
+        trace = fs.trace(lambda x: tf.py_function(body, [x], tf.float32) * 2.0, tf.ones(3))
+        ran = len(calls)
+        report = trace.validate()
+        assert report.state == "unverified" and "runs Python code" in report.reason
+        assert len(calls) == ran, "validation must not run the user's Python"
+
+    def test_values_that_were_not_kept(self) -> None:
+        report = fs.trace(small(), tf.ones((2, 4)), save="none").validate()
+        assert report.state == "unavailable" and 'save="all"' in report.reason
+
+    def test_statistics_only(self) -> None:
+        report = fs.trace(small(), tf.ones((2, 4)), keep="stats").validate()
+        assert report.state == "unavailable"
+
+    def test_by_nature_different(self) -> None:
+        rng = np.random.default_rng(0)
+        values = tf.constant(rng.integers(0, 4, 400_000), tf.int32)
+        weights = tf.constant(rng.normal(size=400_000), tf.float32)
+        trace = fs.trace(
+            lambda v, w: tf.raw_ops.DenseBincount(
+                input=v, size=tf.constant(4), weights=w, binary_output=False
+            ),
+            (values, weights),
+        )
+        report = trace.validate()
+        assert report.state in ("unverified", "passed"), report.failures
+        if report.state == "unverified":
+            assert "another value every time" in report.reason
+
+    def test_detour_through_numpy_is_a_source(self) -> None:
+        trace = fs.trace(lambda x: tf.constant((x + 1.0).numpy()) * 2.0, tf.ones(3))
+        assert assert_passed(trace).coverage["source:from_python"] == 1
+
+
+class TestNothingChanges:
+    def test_a_training_loop_with_a_validation_in_the_middle(self) -> None:
+        plain, validated = training_loop(False), training_loop(True)
+        for left, right in zip(plain, validated, strict=True):
+            checks.assert_same_bits(left, right)
+
+    def test_nothing_is_recorded(self) -> None:
+        trace = fs.trace(small(), tf.ones((2, 4)))
+        with fs.capture() as recording:
+            assert trace.validate()
+        assert len(recording.trace) == 0
+
+
+def training_loop(validate: bool) -> list[Any]:
+    """What a loop over a dataset leaves: weights, seeds, the next elements and draws."""
+    keras.utils.set_random_seed(3)
+    model = keras.Sequential(
+        [
+            keras.Input((4,)),
+            keras.layers.Dense(8, "relu"),
+            keras.layers.Dropout(0.3),
+            keras.layers.BatchNormalization(),
+            keras.layers.Dense(1),
+        ]
+    )
+    optimizer = keras.optimizers.Adam(0.01)
+    optimizer.build(model.trainable_variables)
+    generator = tf.random.get_global_generator()
+    generator.reset_from_seed(11)
+    data = iter(tf.data.Dataset.range(100).shuffle(10, seed=1).batch(4))
+
+    def step() -> Any:
+        batch = tf.cast(next(data), tf.float32)[:, tf.newaxis]
+        noise = tf.random.normal((4, 4)) + generator.normal((4, 4)) + keras.random.normal((4, 4))
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(batch + noise, training=True) - batch) ** 2)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+        return loss
+
+    losses = [step() for _ in range(2)]
+    trace = fs.trace(step)
+    if validate:
+        report = trace.validate()
+        assert not report.failures, report.failures
+    losses += [step() for _ in range(3)]
+    return [
+        losses,
+        [v.numpy() for v in model.variables],
+        [v.numpy() for v in optimizer.variables],
+        generator.state.numpy(),
+        next(data),
+        checks.random_draws(),
+    ]

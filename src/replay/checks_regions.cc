@@ -1,0 +1,124 @@
+// Loops and branches against the values that steered them.
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "replay/checks.h"
+
+namespace flowscope::replay {
+namespace {
+
+// Parent region, loop, and the call that holds it: what makes two iterations one loop.
+using LoopKey = std::tuple<RegionId, StringId, OpId>;
+
+void Fail(const Trace& trace, RegionId id, CheckResult& result, std::string_view problem) {
+  const RegionRecord& region = trace.region(id);
+  Finding finding;
+  finding.check = "regions";
+  finding.op = region.op;
+  if (region.op != kNoId) finding.label = trace.OpLabel(region.op);
+  finding.message =
+      fmt::format("{} {} {}", RegionKindName(region.kind), trace.RegionPath(id), problem);
+  result.failures.push_back(std::move(finding));
+}
+
+std::optional<Payload> PredicateOf(const Trace& trace, const RegionRecord& region) {
+  if (region.predicate == kNoId) return std::nullopt;
+  if (trace.tensor(region.predicate).state != PayloadState::kKept) return std::nullopt;
+  Result<Payload> value = trace.ReadTensor(region.predicate);
+  return value.ok() ? std::optional(*std::move(value)) : std::nullopt;
+}
+
+// TensorFlow's rules: a scalar is true where it is not zero or empty, another tensor where it has
+// elements.
+bool IsTrue(const Payload& value) {
+  if (!value.dims.empty()) return value.num_elements() > 0;
+  if (value.dtype == DType::kString) return !value.strings.empty() && !value.strings[0].empty();
+  const auto* bytes = static_cast<const unsigned char*>(value.data);
+  const bool zero =
+      std::all_of(bytes, bytes + value.nbytes, [](unsigned char b) { return b == 0; });
+  if (zero || !IsFloating(value.dtype)) return !zero;
+  std::string minus_zero(value.nbytes, '\0');  // little-endian: the sign is the last bit
+  minus_zero.back() = static_cast<char>(0x80);
+  return std::memcmp(bytes, minus_zero.data(), value.nbytes) != 0;
+}
+
+void CheckBranch(const Trace& trace, RegionId id, CheckResult& result) {
+  const RegionRecord& region = trace.region(id);
+  const std::string_view name = trace.str(region.name);
+  const size_t colon = name.rfind(':');
+  const std::string_view branch = colon == std::string_view::npos ? "" : name.substr(colon + 1);
+  const std::optional<Payload> predicate = PredicateOf(trace, region);
+  if (branch == "then_branch" || branch == "else_branch") {
+    const bool is_else = branch == "else_branch";
+    if (region.index != (is_else ? 1U : 0U)) {
+      Fail(trace, id, result, fmt::format("has number {}", region.index));
+    }
+    if (predicate && IsTrue(*predicate) == is_else) {
+      Fail(trace, id, result, "is not the one that its predicate asks for");
+    }
+    return;
+  }
+  if (!branch.empty() && branch != fmt::format("branch_{}", region.index)) {
+    Fail(trace, id, result, fmt::format("has number {}", region.index));
+  }
+  if (!predicate || predicate->dtype != DType::kInt32 || predicate->nbytes != sizeof(int32_t))
+    return;
+  int32_t asked = 0;
+  std::memcpy(&asked, predicate->data, sizeof(asked));
+  // A number out of range asks for the last branch.
+  const bool in_range = asked >= 0 && asked <= static_cast<int32_t>(region.index);
+  if (in_range && asked != static_cast<int32_t>(region.index)) {
+    Fail(trace, id, result, fmt::format("is not number {}, which its predicate asks for", asked));
+  }
+}
+
+void CheckIteration(const Trace& trace, RegionId id, std::map<LoopKey, uint32_t>& counts,
+                    CheckResult& result) {
+  const RegionRecord& region = trace.region(id);
+  uint32_t& next = counts[{region.parent, region.name, region.op}];
+  if (region.index != next) {
+    Fail(trace, id, result, fmt::format("stands where number {} should", next));
+  }
+  next = region.index + 1;
+  const std::optional<Payload> predicate = PredicateOf(trace, region);
+  if (predicate && !IsTrue(*predicate))
+    Fail(trace, id, result, "ran though its condition is false");
+}
+
+}  // namespace
+
+CheckResult CheckRegions(const Trace& trace) {
+  CheckResult result;
+  std::map<LoopKey, uint32_t> iterations;
+  std::map<LoopKey, uint32_t> conditions;
+  for (RegionId id = 0; id < trace.tables().regions.size(); ++id) {
+    const RegionRecord& region = trace.region(id);
+    ++result.num_checks;
+    if (region.kind == RegionKind::kBranch) CheckBranch(trace, id, result);
+    if (region.op == kNoId) continue;
+    if (region.kind == RegionKind::kIteration) CheckIteration(trace, id, iterations, result);
+    const bool is_condition =
+        region.kind == RegionKind::kFunction && trace.str(region.name).ends_with(":cond");
+    if (is_condition) CheckIteration(trace, id, conditions, result);
+  }
+  for (const auto& [loop, count] : iterations) {
+    const auto& [parent, name, op] = loop;
+    if (trace.op(op).error != 0 || trace.info().halted || !trace.info().error.empty()) continue;
+    const auto condition = trace.tables().strings.Find(fmt::format("{}:cond", trace.str(name)));
+    if (!condition) continue;
+    const auto tested = conditions.find({parent, *condition, op});
+    if (tested == conditions.end() || tested->second == count + 1) continue;
+    result.failures.push_back(
+        {"regions", op, trace.OpLabel(op),
+         fmt::format("loop {} of {} has {} iterations and {} tests of its condition",
+                     trace.str(name), trace.OpLabel(op), count, tested->second)});
+  }
+  return result;
+}
+
+}  // namespace flowscope::replay
