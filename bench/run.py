@@ -44,7 +44,10 @@ def recorded(model: Any, x: Any, row: workloads.Row) -> Callable[[], Any]:
     import tensorflow as tf
 
     what = tf.function(lambda x: model(x)) if row.compiled else model
-    return lambda: fs.trace(what, x, **row.options)
+    if row.validated is None:
+        return lambda: fs.trace(what, x, **row.options)
+    trace, validated = fs.trace(what, x, **row.options), row.validated
+    return lambda: trace.validate(**validated)
 
 
 def measure_workload(name: str, rounds: int) -> list[dict[str, Any]]:

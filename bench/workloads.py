@@ -23,6 +23,7 @@ class Row(NamedTuple):
     budget: float
     options: dict[str, Any]  # of fs.trace
     compiled: bool = False  # what is recorded is a tf.function around the model; plain is eager
+    validated: dict[str, Any] | None = None  # of trace.validate: that is timed, not the recording
 
 
 def resnet50() -> tuple[Any, Any]:
@@ -112,4 +113,6 @@ ROWS = (
     Row("matmul500", "everything", 1.40, FULL),
     Row("resnet50", "armed, nothing selected", 1.02, {"save": "none", **NO_LINES}),
     Row("resnet50", "one layer selected", 1.02, {"save": "conv4_block3_out", **NO_LINES}),
+    Row("resnet50", "validated", 2.00, FULL, validated={}),
+    Row("resnet50", "validated and perturbed", 6.00, FULL, validated={"perturb": True}),
 )

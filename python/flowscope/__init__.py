@@ -16,6 +16,7 @@ from ._core import Trace
 from ._core import version as __version__
 from ._doctor import doctor
 from ._extraction import extract, pluck, record
+from ._rerun import check_determinism
 from ._tracing import capture, trace
 from ._validation import validate
 from .errors import FlowScopeError
@@ -44,6 +45,7 @@ __all__ = [
     "__version__",
     "attr",
     "capture",
+    "check_determinism",
     "contains",
     "doctor",
     "errors",

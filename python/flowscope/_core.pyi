@@ -1099,6 +1099,25 @@ class Trace:
             'passed'
         """
 
+    def run(
+        self,
+        model: Any,
+        input_args: Any = None,
+        input_kwargs: dict[str, Any] | None = None,
+        rng: str = "recorded",
+        **options: Any,
+    ) -> Trace:
+        """
+        Record the model again, with the draws of this trace in place of new ones.
+
+        rng: 'recorded' exchanges what every random op gives, in compiled functions too; the
+        ops run all the same, so generators stand afterwards where a plain run leaves them.
+        'fresh' draws anew. Everything else is as in fs.trace.
+
+            >>> trace.run(model, x).num_ops == trace.num_ops
+            True
+        """
+
     @property
     def validation_replay_status(self) -> ValidationReport:
         """The report of the last validate(); validates on first use."""

@@ -155,6 +155,7 @@ def session_options(options: dict[str, Any]) -> dict[str, Any]:
         "halt": None,
         "functions": "inside",
         "random": "compiled",
+        "draws": None,
         "warn": lambda message: None,
     }
     return {**defaults, **options}

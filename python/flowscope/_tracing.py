@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import difflib
 import inspect
 import os
@@ -19,6 +20,12 @@ _BUILT_LATER = {
     "storage": "streaming to disk",
     "structure_only": "structure without a run",
 }
+
+
+# The trace whose draws come back in the recording that starts; see _rerun.run.
+recorded_draws: contextvars.ContextVar[_core.Trace | None] = contextvars.ContextVar(
+    "recorded_draws", default=None
+)
 
 
 def trace(
@@ -105,13 +112,15 @@ def trace(
         if loaded is None:
             root = _roots.saved_model(os.fspath(model))
             options = _options(root, save, keep, halt, save_budget, False, raise_on_nan, name)
-            options |= {"functions": functions, "random": random}
+            options |= {"functions": functions, "random": random, "draws": recorded_draws.get()}
             if random_seed is not None:
                 _roots.set_seeds(random_seed)
             result = _saved_model.trace(
                 os.fspath(model), signature, input_args, input_kwargs, options
             )
             _check_selection(result, save)
+            if validate:
+                _validation.warn_unless_passed(result.validate())
             return result
         model = loaded
     if _saved_model.is_restored(model):
@@ -123,7 +132,7 @@ def trace(
     if random_seed is not None:
         _roots.set_seeds(random_seed)
     options = _options(root, save, keep, halt, save_budget, code_context, raise_on_nan, name)
-    options |= {"functions": functions, "random": random}
+    options |= {"functions": functions, "random": random, "draws": recorded_draws.get()}
     recording = Recording(root.obj, options)
     recording.start()
     if note:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import numbers
 import sys
 import warnings
@@ -18,8 +19,9 @@ _FLOATS = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128
 def run(trace: _core.Trace, perturb: bool, tolerance: Any, progress: Any) -> _core.ValidationReport:
     """``trace.validate``."""
     bounds = _bounds(tolerance)
+    validate: Callable[..., _core.ValidationReport] = trace._validate  # type: ignore[attr-defined]
     with _reporting(progress) as report:
-        return trace._validate(_user_context(), bool(perturb), bounds, report)
+        return validate(_user_context(), bool(perturb), bounds, report)
 
 
 def warn_unless_passed(report: _core.ValidationReport) -> None:
@@ -121,7 +123,7 @@ def _reporting(progress: Any) -> Iterator[Callable[[int, int], None] | None]:
 def _bar() -> Iterator[Callable[[int, int], None]]:
     """A bar of tqdm where it is installed, else one line that is written over."""
     try:
-        from tqdm.auto import tqdm
+        tqdm: Any = importlib.import_module("tqdm.auto").tqdm
     except ImportError:
         with _line() as update:
             yield update

@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.h"
+#include "draws.h"
 #include "errors.h"
 #include "selectors.h"
 #include "session.h"
@@ -37,6 +38,7 @@ capture::RecordOptions OptionsFrom(const nb::dict& values) {
     options.functions = capture::FunctionMode::kSelected;
     options.open_functions = ToSelector(functions);
   }
+  options.replace_draws = DrawsOf(values["draws"]);
   const nb::object warn = values["warn"];
   options.warn = [warn](const std::string& message) {
     const nb::gil_scoped_acquire gil;

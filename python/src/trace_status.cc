@@ -174,6 +174,21 @@ void DefTraceStatus(nb::class_<TraceHandle>& type) {
           "that is given the ops done and all.\n\n"
           "    >>> trace.validate().state\n"
           "    'passed'")
+      .def(
+          "run",
+          [](nb::handle self, nb::args args, nb::kwargs kwargs) {
+            const nb::object run = nb::module_::import_("flowscope._rerun").attr("run");
+            return run(self, *args, **kwargs);
+          },
+          nb::sig("def run(self, model: typing.Any, input_args: typing.Any = None, "
+                  "input_kwargs: dict[str, typing.Any] | None = None, rng: str = 'recorded', "
+                  "**options: typing.Any) -> Trace"),
+          "Record the model again, with the draws of this trace in place of new ones.\n\n"
+          "rng: 'recorded' exchanges what every random op gives, in compiled functions too; the\n"
+          "ops run all the same, so generators stand afterwards where a plain run leaves them.\n"
+          "'fresh' draws anew. Everything else is as in fs.trace.\n\n"
+          "    >>> trace.run(model, x).num_ops == trace.num_ops\n"
+          "    True")
       .def_prop_ro("validation_replay_status", &ReportOf,
                    nb::sig("def validation_replay_status(self) -> ValidationReport"),
                    "The report of the last validate(); validates on first use.")

@@ -13,13 +13,20 @@ tf = pytest.importorskip("tensorflow")
 keras = pytest.importorskip("keras")
 
 import model_zoo  # noqa: E402 - needs the two above
+from case_runs import CASES, run_of  # noqa: E402
+
+MODELS = ("transformer", "LSTM", "GRU", "branching", "tf.Module")
+LONG = ("NASNetMobile", "ConvNeXtTiny", "Xception", "DenseNet121")
 
 
 def assert_passed(trace: Any) -> Any:
     report = trace.validate()
     assert report.state == "passed", (report.reason, report.failures[:3], report.unverified[:3])
     assert report and not report.failures and not report.unverified
-    counted = sum(n for proof, n in report.coverage.items() if proof != "checks")
+    counted = sum(
+        n for proof, n in report.coverage.items() if ":" not in proof or "source" in proof
+    )
+    counted -= report.coverage["checks"]
     assert counted == len(trace)
     return report
 
@@ -43,7 +50,7 @@ class TestPassed:
         assert trace.validate().coverage["replayed"] == 5
         assert trace.validate().coverage["version_history"] == 4
 
-    @pytest.mark.parametrize("name", ["transformer", "LSTM", "GRU", "branching", "tf.Module"])
+    @pytest.mark.parametrize("name", MODELS)
     def test_models(self, name: str) -> None:
         model, x = model_zoo.build(name)
         assert_passed(fs.trace(model, x))
@@ -103,6 +110,93 @@ def train_step() -> Any:
 
 def record_step(step: Any) -> Any:
     return fs.trace(step, (tf.ones((2, 4)), tf.zeros((2, 2))))
+
+
+# Cases whose op is unverified, and what the reason says.
+UNPROVED_CASES: dict[str, str] = {}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_case(case: str) -> None:
+    report = run_of(case).trace.validate()
+    if case in UNPROVED_CASES:
+        assert report.state == "unverified" and UNPROVED_CASES[case] in report.reason
+    else:
+        assert_passed(run_of(case).trace)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in LONG))
+        for name in model_zoo.NAMES
+        if name not in MODELS
+    ],
+)
+def test_every_architecture(name: str) -> None:
+    model, x = model_zoo.build(name)
+    assert_passed(fs.trace(model, x))
+
+
+class TestPerturb:
+    @pytest.mark.parametrize("name", MODELS)
+    def test_models(self, name: str) -> None:
+        model, x = model_zoo.build(name)
+        report = fs.trace(model, x).validate(perturb=True)
+        assert report.state == "passed", (report.reason, report.unverified[:5])
+        assert report.coverage["perturb:moved"] > 5
+
+    def test_saturation_is_seen_from_the_values(self) -> None:
+        report = fs.validate(tf.nn.relu, tf.constant([-1.0, -2.0]), perturb=True)
+        assert report and report.coverage["perturb:saturated"] == 1
+
+    def test_hidden_by_the_other_input(self) -> None:
+        report = fs.validate(
+            lambda x: tf.where(tf.constant([False, False]), x, 2 * x), tf.ones(2), perturb=True
+        )
+        assert report and report.coverage["perturb:hidden"] == 1
+
+    def test_shape_only(self) -> None:
+        report = fs.validate(lambda x: tf.shape(x), tf.ones(2), perturb=True)
+        assert report and report.coverage["perturb:unread"] == 1
+
+    def test_an_input_that_nothing_moves_is_unverified(self) -> None:
+        report = fs.validate(
+            lambda x: tf.raw_ops.Slice(input=x, begin=[0], size=[1])[:0], tf.ones(2), perturb=True
+        )
+        assert report  # the slice moves, and what is empty is told as such
+        assert report.coverage["perturb:empty"] >= 1
+
+
+class TestOptions:
+    def test_validate_while_tracing(self) -> None:
+        trace = fs.trace(small(), tf.ones((2, 4)), validate=True)
+        assert trace.validation_replay_status
+        with pytest.warns(UserWarning, match="validation unverified"):
+            fs.trace(lambda x: tf.py_function(abs, [x], tf.float32), tf.ones(2), validate=True)
+
+    def test_progress_and_interruption(self) -> None:
+        seen: list[tuple[int, int]] = []
+        trace = fs.trace(small(), tf.ones((2, 4)))
+        trace.validate(progress=lambda done, total: seen.append((done, total)))
+        assert seen[0] == (0, len(trace)) and seen[-1] == (len(trace), len(trace))
+
+        def stop(done: int, total: int) -> None:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            trace.validate(progress=stop)
+
+    def test_progress_bar(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert fs.trace(small(), tf.ones((2, 4))).validate(progress=True)
+        assert "validate" in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
+        "options", [{"tolerance": "loose"}, {"tolerance": {"float32": 1}}, {"progress": 3}]
+    )
+    def test_bad_options_are_named(self, options: dict[str, Any]) -> None:
+        with pytest.raises(fs.FlowScopeError, match=next(iter(options))):
+            fs.trace(tf.abs, tf.ones(2)).validate(**options)
 
 
 class TestNotPassed:

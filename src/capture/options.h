@@ -2,8 +2,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 
+#include "base/status.h"
+#include "tf/c_api.h"
 #include "trace/selector.h"
 
 namespace flowscope::capture {
@@ -29,6 +33,11 @@ struct RecordOptions {
   bool raise_on_nan = false;
   SelectorPtr halt;          // the run ends after the first op that matches; null: never
   int64_t save_budget = -1;  // bytes of kept values after which statistics are kept; -1: no bound
+  // Called after every random op, with its label and type: may put other handles, which are then
+  // the caller's of the op, in place of the outputs. A Status that is not ok fails the op.
+  std::function<Status(const std::string& label, std::string_view type,
+                       std::span<TFE_TensorHandle*> outputs)>
+      replace_draws;
   std::function<void(const std::string&)> warn;  // called at most once, GIL state unknown
 };
 

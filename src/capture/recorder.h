@@ -157,6 +157,8 @@ class Recorder {
            const std::vector<TFE_TensorHandle*>& inputs, TFE_TensorHandle** outputs,
            int* num_outputs, TF_Status* status);
   void Finish(TFE_Op* op, Pending& pending, std::span<TFE_TensorHandle*> outputs);
+  bool ReplaceDraws(OpId id, std::span<TFE_TensorHandle*> outputs, int* num_outputs,
+                    TF_Status* status);
   std::string FunctionOf(OpId call) const;
   bool OpensFunction(OpId call);
   std::string FunctionToOpen(TFE_Context* context, OpId call);

@@ -93,6 +93,7 @@ EdgeRecord Recorder::ResolveWrapped(TFE_TensorHandle* handle, Wrapped& wrapped,
 EdgeRecord Recorder::AddLiteral(TFE_TensorHandle* handle) {
   TensorRecord record = DescribeTensor(handle);
   record.state = PayloadState::kKept;
+  record.handle = reinterpret_cast<uint64_t>(handle);
   const TensorId tensor = builder_.AddTensor(record);
   payloads_->Keep(tensor, tf::ShareHandle(handle));
   handles_.InsertHeld(handle, {tensor, EdgeClass::kLiteral});
@@ -119,6 +120,7 @@ EdgeRecord Recorder::ResolveResource(TFE_TensorHandle* handle, Pending& pending)
   TensorRecord record;
   record.dtype = DType::kResource;
   record.state = PayloadState::kNoValue;
+  record.handle = reinterpret_cast<uint64_t>(handle);
   const TensorId tensor = builder_.AddTensor(record);
   handles_.InsertHeld(handle, {tensor, edge_class});  // pinned by the variable tracker
   return {tensor, edge_class, 0};
@@ -131,6 +133,7 @@ EdgeRecord Recorder::AddSourceEdge(TFE_TensorHandle* handle, OpKind kind, EdgeCl
   record.producer = source;
   const bool has_value = record.dtype != DType::kResource && record.dtype != DType::kVariant;
   record.state = has_value ? PayloadState::kKept : PayloadState::kNoValue;
+  record.handle = reinterpret_cast<uint64_t>(handle);
   const TensorId tensor = builder_.AddTensor(record);
   builder_.SetOutputs(source, {tensor, 1});
   payloads_->Keep(tensor, tf::ShareHandle(handle));

@@ -83,6 +83,8 @@ void Recorder::Run(TFE_Op* op, TFE_Context* context, Pending& pending,
     return;
   }
   const std::span<TFE_TensorHandle*> made(outputs, static_cast<size_t>(*num_outputs));
+  const bool draws = pending.traits.kind == OpKind::kRandom && options_.replace_draws != nullptr;
+  if (draws && !ReplaceDraws(id, made, num_outputs, status)) return;
   if (!function.empty()) {
     FinishCall(pending, made);
     return;
@@ -95,6 +97,22 @@ void Recorder::Run(TFE_Op* op, TFE_Context* context, Pending& pending,
 // wrapping, or the second recording of one program would have fewer ops.
 bool Recorder::CastsNewValue(TFE_TensorHandle* input) const {
   return call_sites_ != nullptr && call_sites_->ConvertsValue() && !handles_.Find(input);
+}
+
+// The op has drawn, so that its generator stands where it would; what it gave is exchanged.
+bool Recorder::ReplaceDraws(OpId id, std::span<TFE_TensorHandle*> outputs, int* num_outputs,
+                            TF_Status* status) {
+  const Status replaced = options_.replace_draws(
+      builder_.OpLabel(id), builder_.tables().strings.View(builder_.op(id).type), outputs);
+  if (replaced.ok()) return true;
+  for (TFE_TensorHandle*& handle : outputs) {
+    tf::Api().TFE_DeleteTensorHandle(handle);
+    handle = nullptr;
+  }
+  *num_outputs = 0;
+  tf::Api().TF_SetStatus(status, kTfInvalidArgument, replaced.message().c_str());
+  builder_.op(id).error = builder_.Intern(replaced.message());
+  return false;
 }
 
 LocationId Recorder::Locate() {
@@ -193,6 +211,10 @@ void Recorder::AddOutput(TFE_TensorHandle* handle, OpId id, int index, bool keep
                  : stats    ? PayloadState::kStats
                  : keep     ? PayloadState::kKept
                             : PayloadState::kNotKept;
+  // Resource and variant handles are held for their identity; they carry no value to speak of.
+  const bool held = record.state == PayloadState::kKept || !has_value;
+  // An op that gives back a handle that is known already has made no new one.
+  if (held && !handles_.Find(handle)) record.handle = reinterpret_cast<uint64_t>(handle);
   const TensorId tensor = builder_.AddTensor(record);
   const KnownHandle known{tensor, EdgeClass::kOp};
   if (stats) {
@@ -200,8 +222,7 @@ void Recorder::AddOutput(TFE_TensorHandle* handle, OpId id, int index, bool keep
       payloads_->KeepStats(tensor, ComputeStats(*value));
     }
   }
-  // Resource and variant handles are held for their identity; they carry no value to speak of.
-  if (record.state == PayloadState::kKept || !has_value) {
+  if (held) {
     payloads_->Keep(tensor, tf::ShareHandle(handle));
     handles_.InsertHeld(handle, known);
   } else {

@@ -1,6 +1,7 @@
 #include "replay/checks.h"
 
 #include <algorithm>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -46,6 +47,11 @@ Status CheckValue(const Trace& trace, TensorId id, CheckResult& result) {
     Fail(result, "values", tensor.producer, trace, "{} is recorded with shape {} and kept with {}",
          NameOf(trace, id), ShapeText(trace.dims(tensor.dims)), ShapeText(value->dims));
   }
+  const std::optional<std::string> hash = trace.StoredHash(id);
+  if (hash && *hash != ContentHash(*value)) {
+    Fail(result, "hashes", tensor.producer, trace, "{} has other bytes than when it was stored",
+         NameOf(trace, id));
+  }
   return Status::Ok();
 }
 
@@ -78,16 +84,38 @@ class OpenCalls {
   std::vector<ModuleCallId> open_;
 };
 
-void CheckCallTensor(const Trace& trace, ModuleCallId id, const NamedTensor& named, bool is_output,
-                     CheckResult& result) {
-  if (named.tensor == kNoId) return;
-  const OpId producer = trace.tensor(named.tensor).producer;
-  const ModuleCallRecord& call = trace.module_call(id);
+std::span<const NamedTensor> TensorsOf(const Trace& trace, Span span) {
+  return std::span(trace.tables().named_tensors).subspan(span.first, span.count);
+}
+
+bool WasGiven(const Trace& trace, const ModuleCallRecord& call, TensorId tensor) {
+  return std::ranges::any_of(TensorsOf(trace, call.inputs),
+                             [tensor](const NamedTensor& named) { return named.tensor == tensor; });
+}
+
+void CheckCallInput(const Trace& trace, ModuleCallId id, TensorId tensor, CheckResult& result) {
+  const OpId producer = tensor == kNoId ? kNoId : trace.tensor(tensor).producer;
   if (producer == kNoId || trace.op(producer).run_counter == 0) return;
-  if (producer < (is_output ? call.end_op : call.first_op)) return;
-  Fail(result, "module boundaries", producer, trace, "{} {} {}, which started after the call {}",
-       trace.CallLabel(id), is_output ? "gives" : "takes", NameOf(trace, named.tensor),
-       is_output ? "ended" : "began");
+  if (producer < trace.module_call(id).first_op) return;
+  Fail(result, "module boundaries", producer, trace, "{} takes {}, which started after it began",
+       trace.CallLabel(id), NameOf(trace, tensor));
+}
+
+// Made during the call, or given to it, or there before the run; anything else reached it past its
+// arguments.
+void CheckCallOutput(const Trace& trace, ModuleCallId id, TensorId tensor, CheckResult& result) {
+  const OpId producer = tensor == kNoId ? kNoId : trace.tensor(tensor).producer;
+  if (producer == kNoId || trace.op(producer).run_counter == 0) return;
+  const ModuleCallRecord& call = trace.module_call(id);
+  if (producer >= call.end_op) {
+    Fail(result, "module boundaries", producer, trace, "{} gives {}, which started after it ended",
+         trace.CallLabel(id), NameOf(trace, tensor));
+  } else if (producer < call.first_op && !WasGiven(trace, call, tensor)) {
+    result.unverified.push_back(
+        {"module boundaries", producer, trace.OpLabel(producer),
+         fmt::format("{} gives {}, which was neither made inside of it nor given to it",
+                     trace.CallLabel(id), NameOf(trace, tensor))});
+  }
 }
 
 }  // namespace
@@ -136,14 +164,13 @@ Result<CheckResult> CheckValues(const Trace& trace) {
 
 CheckResult CheckBoundaries(const Trace& trace) {
   CheckResult result;
-  const std::vector<NamedTensor>& named = trace.tables().named_tensors;
   for (ModuleCallId id = 0; id < trace.tables().module_calls.size(); ++id) {
     const ModuleCallRecord& call = trace.module_call(id);
-    for (uint32_t i = 0; i < call.inputs.count; ++i) {
-      CheckCallTensor(trace, id, named[call.inputs.first + i], false, result);
+    for (const NamedTensor& named : TensorsOf(trace, call.inputs)) {
+      CheckCallInput(trace, id, named.tensor, result);
     }
-    for (uint32_t i = 0; i < call.outputs.count; ++i) {
-      CheckCallTensor(trace, id, named[call.outputs.first + i], true, result);
+    for (const NamedTensor& named : TensorsOf(trace, call.outputs)) {
+      CheckCallOutput(trace, id, named.tensor, result);
     }
     ++result.num_checks;
   }

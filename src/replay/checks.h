@@ -12,6 +12,7 @@ namespace flowscope::replay {
 
 struct CheckResult {
   std::vector<Finding> failures;
+  std::vector<Finding> unverified;
   int64_t num_checks = 0;  // things that were looked at
 };
 
@@ -30,8 +31,10 @@ Result<CheckResult> CheckValues(const Trace& trace);
 // predicate asks for.
 CheckResult CheckRegions(const Trace& trace);
 
-// What a module call gave back was there when it ended, and what it took when it began. What a
-// call of an opened function gives is a value from inside of it.
+// What a module call gave back was there when it ended, and what it took when it began.
 CheckResult CheckBoundaries(const Trace& trace);
+
+// What a call of an opened function gives was made inside of it, or given to it.
+Result<CheckResult> CheckOpenedCalls(const Trace& trace);
 
 }  // namespace flowscope::replay

@@ -15,7 +15,7 @@ namespace {
 // Parent region, loop, and the call that holds it: what makes two iterations one loop.
 using LoopKey = std::tuple<RegionId, StringId, OpId>;
 
-void Fail(const Trace& trace, RegionId id, CheckResult& result, std::string_view problem) {
+Finding About(const Trace& trace, RegionId id, std::string_view problem) {
   const RegionRecord& region = trace.region(id);
   Finding finding;
   finding.check = "regions";
@@ -23,7 +23,11 @@ void Fail(const Trace& trace, RegionId id, CheckResult& result, std::string_view
   if (region.op != kNoId) finding.label = trace.OpLabel(region.op);
   finding.message =
       fmt::format("{} {} {}", RegionKindName(region.kind), trace.RegionPath(id), problem);
-  result.failures.push_back(std::move(finding));
+  return finding;
+}
+
+void Fail(const Trace& trace, RegionId id, CheckResult& result, std::string_view problem) {
+  result.failures.push_back(About(trace, id, problem));
 }
 
 std::optional<Payload> PredicateOf(const Trace& trace, const RegionRecord& region) {
@@ -99,6 +103,11 @@ CheckResult CheckRegions(const Trace& trace) {
   for (RegionId id = 0; id < trace.tables().regions.size(); ++id) {
     const RegionRecord& region = trace.region(id);
     ++result.num_checks;
+    const bool was_chosen =
+        region.kind == RegionKind::kBranch || region.kind == RegionKind::kIteration;
+    if (was_chosen && region.predicate == kNoId) {
+      result.unverified.push_back(About(trace, id, "has no predicate in the record"));
+    }
     if (region.kind == RegionKind::kBranch) CheckBranch(trace, id, result);
     if (region.op == kNoId) continue;
     if (region.kind == RegionKind::kIteration) CheckIteration(trace, id, iterations, result);

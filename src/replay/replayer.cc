@@ -1,6 +1,7 @@
 #include "replay/replayer.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -55,7 +56,8 @@ Replayer::Replayer(const Trace& trace, Sandbox& sandbox, CompareOptions options)
       sandbox_(sandbox),
       options_(std::move(options)),
       history_(trace),
-      opened_(trace.num_ops(), false) {
+      opened_(trace.num_ops(), false),
+      on_device_(trace.num_ops(), false) {
   for (const RegionRecord& region : trace.tables().regions) {
     if (region.op != kNoId) opened_[region.op] = true;
   }
@@ -81,14 +83,26 @@ Result<Verdict> Replayer::Judge(OpId id) {
 
 std::optional<Verdict> Replayer::JudgeSource(OpId id) const {
   const OpRecord& op = trace_.op(id);
-  if (op.kind == OpKind::kInput || op.kind == OpKind::kConstant || op.kind == OpKind::kFromPython) {
-    return Declared("source:" + std::string(OpKindName(op.kind)));
+  if (op.run_counter != 0) return std::nullopt;
+  // What has run and what has not is an invariant, which holds by now.
+  if (op.kind != OpKind::kIntervention && trace_.str(op.type) != OpKindName(op.kind)) {
+    return Failed("kinds",
+                  Name(id) + " is said to be a source of kind " + std::string(OpKindName(op.kind)));
   }
-  if (op.kind == OpKind::kIterator) return Declared("source:iterator");
-  if (op.kind == OpKind::kCall && op.opaque_reason == 0 && opened_[id]) {
-    return Proved("opened_call");
+  return Declared("source:" + std::string(OpKindName(op.kind)));
+}
+
+// Calls of functions whose ops have rows of their own.
+std::optional<Verdict> Replayer::JudgeCall(OpId id, const tf::OpDef* def) const {
+  const OpRecord& op = trace_.op(id);
+  const bool can_be = def == nullptr || interp::KindOf(def->name) == interp::NodeKind::kCall;
+  if (op.kind == OpKind::kCall && !can_be) {
+    return Failed("kinds", Name(id) + " is said to be a call of a function");
   }
-  return std::nullopt;
+  if (op.kind != OpKind::kCall || op.opaque_reason != 0) return std::nullopt;
+  if (opened_[id]) return Proved("opened_call");
+  if (op.error != 0 || trace_.info().recorder != "hook") return std::nullopt;
+  return Failed("opened call", Name(id) + " neither has ops inside nor says why it was not opened");
 }
 
 Verdict Replayer::JudgeExecuted(OpId id) {
@@ -96,8 +110,9 @@ Verdict Replayer::JudgeExecuted(OpId id) {
   const tf::OpDef* def = tf::FindOpDef(type);
   const auto attrs = SplitAttrs(trace_.tables().attrs.View(trace_.op(id).attrs));
   if (!attrs.ok()) return Failed("attributes", Name(id) + ": " + attrs.status().message());
-  if (auto verdict = JudgeDeclared(id, def, *attrs)) return *verdict;
+  if (auto verdict = JudgeCall(id, def)) return *verdict;
   if (auto verdict = JudgeHistory(id)) return *verdict;
+  if (auto verdict = JudgeDeclared(id, def, *attrs)) return *verdict;
   if (type == "ReadVariableOp") return JudgeRead(id);
   if (interp::KindOf(type) == interp::NodeKind::kConstant) return JudgeConstant(id, *attrs);
   if (auto verdict = JudgePurity(id, def, *attrs)) return *verdict;
@@ -132,8 +147,9 @@ std::optional<Verdict> Replayer::JudgeResources(OpId id, const tf::OpDef& def) c
   if (only_handles) return Declared("handle");
   if (!takes_other) return std::nullopt;
   if (outputs.count == 0) return Declared("effect");
-  if (!def.inputs.empty() && def.inputs.front().name == "table_handle") {
-    return Declared("source:table");
+  if (interp::HasInput(def, "table_handle")) return Declared("source:table");
+  if (interp::HasInput(def, "iterator") && def.outputs.front().name == "components") {
+    return Declared("source:iterator");
   }
   return Unverified("resource", Name(id) + " reads a resource whose content is not in the record");
 }
@@ -171,17 +187,16 @@ bool Replayer::IsVariableOp(OpId id) const {
 }
 
 std::optional<Verdict> Replayer::JudgeHistory(OpId id) const {
-  if (!IsVariableOp(id)) return std::nullopt;
   const std::string problem = history_.Problem(id);
   if (!problem.empty()) return Failed("version history", Name(id) + " " + problem);
-  const auto of_variables = std::ranges::count_if(trace_.inputs(id), [](const EdgeRecord& edge) {
+  const auto taken = std::ranges::count_if(trace_.inputs(id), [](const EdgeRecord& edge) {
     return edge.edge_class == EdgeClass::kVariable;
   });
-  const size_t told = trace_.AccessesOfOp(id).size();
-  if (static_cast<size_t>(of_variables) == told) return std::nullopt;
-  return Unverified("version history",
-                    fmt::format("{} takes {} variables, but the record tells what {} of them held",
-                                Name(id), of_variables, told));
+  const auto told = std::ssize(trace_.AccessesOfOp(id));
+  if (taken == told) return std::nullopt;
+  const std::string message = fmt::format(
+      "{} takes {} variables, but the record tells what {} of them held", Name(id), taken, told);
+  return taken < told ? Failed("version history", message) : Unverified("version history", message);
 }
 
 Verdict Replayer::JudgeRead(OpId id) {
@@ -289,6 +304,7 @@ Result<Replayer::Setup> Replayer::Prepare(OpId id) {
   Setup setup;
   setup.type = trace_.str(op.type);
   setup.device = trace_.str(op.device);
+  setup.on_device = on_device_[id];
   Result<AttrMap> attrs = SplitAttrs(trace_.tables().attrs.View(op.attrs));
   FLOWSCOPE_RETURN_IF_ERROR(attrs.status());
   setup.attrs = std::move(attrs).value();
@@ -322,6 +338,7 @@ Verdict Replayer::JudgeRun(OpId id) {
   if (verdict.standing == Standing::kFailed && trace_.op(id).device != 0) {
     Verdict on_device = JudgeRun(id, true);
     if (on_device.standing == Standing::kProved) return on_device;
+    on_device_[id] = false;
   }
   if (verdict.standing != Standing::kFailed || !VariesByNature(id)) return verdict;
   return Unverified("deterministic",
@@ -329,15 +346,15 @@ Verdict Replayer::JudgeRun(OpId id) {
 }
 
 Verdict Replayer::JudgeRun(OpId id, bool on_device) {
-  Result<Setup> setup = Prepare(id);
+  on_device_[id] = on_device;
+  const Result<Setup> setup = Prepare(id);
   if (!setup.ok()) {
-    const Status& status = setup.status();
+    const Status status = setup.status();
     if (IsOurs(status)) error_ = status;
     const std::string message = Name(id) + ": " + status.message();
     return status.code() == StatusCode::kUnavailable ? NotKept(message)
                                                      : Unverified("inputs", message);
   }
-  setup->on_device = on_device;
   Outcome outcome = Run(id, *setup);
   if (outcome.ok() && RanElsewhere(*setup, outcome)) return JudgeRun(id, true);
   const bool failed_then = trace_.op(id).error != 0;

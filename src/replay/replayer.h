@@ -45,7 +45,7 @@ class Replayer {
   // An error is ours, or a broken file's: it says nothing about the trace.
   Result<Verdict> Judge(OpId id);
 
-  // For an op that Judge has proved by running it: the same setup again, with fresh variables.
+  // For an op that Judge has proved by running it: the same again, with fresh variables.
   Result<Setup> Prepare(OpId id);
   Outcome Run(OpId id, const Setup& setup);
 
@@ -61,6 +61,7 @@ class Replayer {
 
   Verdict JudgeExecuted(OpId id);
   std::optional<Verdict> JudgeSource(OpId id) const;
+  std::optional<Verdict> JudgeCall(OpId id, const tf::OpDef* def) const;
   std::optional<Verdict> JudgeDeclared(OpId id, const tf::OpDef* def, const AttrMap& attrs) const;
   std::optional<Verdict> JudgeResources(OpId id, const tf::OpDef& def) const;
   std::optional<Verdict> JudgePurity(OpId id, const tf::OpDef* def, const AttrMap& attrs);
@@ -88,7 +89,8 @@ class Replayer {
   Sandbox& sandbox_;
   CompareOptions options_;
   History history_;
-  std::vector<bool> opened_;  // by op: a region says that it opened it
+  std::vector<bool> opened_;     // by op: a region says that it opened it
+  std::vector<bool> on_device_;  // by op: its device was asked for when it ran last
   std::unordered_map<TensorId, tf::HandlePtr> carried_;
   Status error_;
 };

@@ -1,17 +1,23 @@
 #include "replay/validate.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "replay/checks.h"
+#include "replay/perturb.h"
 #include "replay/replayer.h"
 
 namespace flowscope::replay {
 namespace {
 
 constexpr size_t kProgressEvery = 64;
+
+// True for the proofs that come from running the op, with values that can be compared to the bit.
+bool WasRun(std::string_view proof) { return proof == "replayed" || proof == "replayed_whole"; }
 
 class Validation {
  public:
@@ -24,6 +30,8 @@ class Validation {
   bool Add(CheckResult result);
   Status RunChecks();
   Status Replay();
+  void FindUnread();
+  Status Move(Replayer& replayer, OpId id);
   void Count(OpId id, Verdict verdict);
   void Conclude();
 
@@ -31,12 +39,14 @@ class Validation {
   const ValidateOptions& options_;
   Report report_;
   std::vector<Finding> not_kept_;
+  std::vector<bool> ran_;  // by op: it was run again
 };
 
 bool Validation::Add(CheckResult result) {
   report_.coverage["checks"] += result.num_checks;
   const bool sound = result.failures.empty();
   for (Finding& finding : result.failures) report_.failures.push_back(std::move(finding));
+  for (Finding& finding : result.unverified) report_.unverified.push_back(std::move(finding));
   return sound;
 }
 
@@ -47,6 +57,9 @@ Status Validation::RunChecks() {
   Result<CheckResult> values = CheckValues(trace_);
   FLOWSCOPE_RETURN_IF_ERROR(values.status());
   Add(std::move(values).value());
+  Result<CheckResult> calls = CheckOpenedCalls(trace_);
+  FLOWSCOPE_RETURN_IF_ERROR(calls.status());
+  Add(std::move(calls).value());
   return Status::Ok();
 }
 
@@ -79,10 +92,49 @@ Status Validation::Replay() {
     }
     Result<Verdict> verdict = replayer.Judge(id);
     FLOWSCOPE_RETURN_IF_ERROR(verdict.status());
+    const bool ran = verdict->standing == Standing::kProved && WasRun(verdict->proof);
+    ran_.push_back(ran);
     Count(id, std::move(verdict).value());
+    if (options_.perturb && ran) FLOWSCOPE_RETURN_IF_ERROR(Move(replayer, id));
   }
   if (options_.progress) options_.progress(trace_.num_ops(), trace_.num_ops());
+  FindUnread();
   return Status::Ok();
+}
+
+Status Validation::Move(Replayer& replayer, OpId id) {
+  Result<Perturbation> moved = Perturb(trace_, replayer, id);
+  FLOWSCOPE_RETURN_IF_ERROR(moved.status());
+  for (const auto& [rule, count] : moved->rules) report_.coverage[rule] += count;
+  for (std::string& message : moved->unexplained) {
+    report_.unverified.push_back({"perturbation", id, trace_.OpLabel(id), std::move(message)});
+  }
+  return Status::Ok();
+}
+
+// An op that gives no bytes (a list of tensors) was run again, but only what is read from it later
+// can be compared.
+void Validation::FindUnread() {
+  std::vector<bool> shown(trace_.num_ops(), false);
+  for (OpId id = static_cast<OpId>(trace_.num_ops()); id-- > 0;) {
+    const Span outputs = trace_.op(id).outputs;
+    bool only_variants = outputs.count > 0;
+    for (uint32_t i = 0; i < outputs.count; ++i) {
+      const DType dtype = trace_.tensor(outputs.first + i).dtype;
+      only_variants = only_variants && dtype == DType::kVariant;
+    }
+    const auto children = trace_.Children(id);
+    shown[id] =
+        !only_variants || std::ranges::any_of(children, [&](OpId child) { return shown[child]; });
+    if (shown[id] || !ran_[id]) continue;
+    --report_.coverage["replayed"];
+    ++report_.coverage["unverified"];
+    report_.unverified.push_back(
+        {"replay", id, trace_.OpLabel(id),
+         fmt::format(
+             "{} gives no value that can be compared, and nothing that can was read from it",
+             trace_.OpLabel(id))});
+  }
 }
 
 void Validation::Conclude() {

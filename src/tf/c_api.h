@@ -87,23 +87,25 @@ namespace flowscope::tf {
   X(unsigned char, TFE_ContextHasFunction, (TFE_Context*, const char*))                           \
   X(void, TFE_ContextGetFunctionDef, (TFE_Context*, const char*, TF_Buffer*, TF_Status*))
 
-#define FLOWSCOPE_TF_OPTIONAL(X)                                                      \
-  X(size_t, TF_TensorDefaultAlignment, (void))                                        \
-  X(void*, TFE_TensorHandleDevicePointer, (TFE_TensorHandle*, TF_Status*))            \
-  X(const char*, TFE_TensorHandleBackingDeviceName, (TFE_TensorHandle*, TF_Status*))  \
-  X(TFE_TensorHandle*, TFE_NewTensorHandleFromDeviceMemory,                           \
-    (TFE_Context*, const char*, int, const int64_t*, int, void*, size_t,              \
-     void (*)(void*, size_t, void*), void*, TF_Status*))                              \
-  X(TFE_ContextOptions*, TFE_NewContextOptions, (void))                               \
-  X(void, TFE_DeleteContextOptions, (TFE_ContextOptions*))                            \
-  X(TFE_Context*, TFE_NewContext, (const TFE_ContextOptions*, TF_Status*))            \
-  X(void, TFE_DeleteContext, (TFE_Context*))                                          \
-  X(void, TFE_ContextAddFunctionDef, (TFE_Context*, const char*, size_t, TF_Status*)) \
-  X(TFE_Executor*, TFE_ContextGetExecutorForThread, (TFE_Context*))                   \
-  X(void, TFE_DeleteExecutor, (TFE_Executor*))                                        \
-  X(bool, TFE_ExecutorIsAsync, (TFE_Executor*))                                       \
-  X(TF_Graph*, TF_NewGraph, (void))                                                   \
-  X(void, TF_DeleteGraph, (TF_Graph*))                                                \
+#define FLOWSCOPE_TF_OPTIONAL(X)                                                               \
+  X(size_t, TF_TensorDefaultAlignment, (void))                                                 \
+  X(void*, TFE_TensorHandleDevicePointer, (TFE_TensorHandle*, TF_Status*))                     \
+  X(const char*, TFE_TensorHandleBackingDeviceName, (TFE_TensorHandle*, TF_Status*))           \
+  X(TFE_TensorHandle*, TFE_NewTensorHandleFromDeviceMemory,                                    \
+    (TFE_Context*, const char*, int, const int64_t*, int, void*, size_t,                       \
+     void (*)(void*, size_t, void*), void*, TF_Status*))                                       \
+  X(TFE_ContextOptions*, TFE_NewContextOptions, (void))                                        \
+  X(void, TFE_DeleteContextOptions, (TFE_ContextOptions*))                                     \
+  X(void, TFE_ContextOptionsSetConfig, (TFE_ContextOptions*, const void*, size_t, TF_Status*)) \
+  X(TFE_Context*, TFE_NewContext, (const TFE_ContextOptions*, TF_Status*))                     \
+  X(void, TFE_ContextSetRunEagerOpAsFunction, (TFE_Context*, unsigned char, TF_Status*))       \
+  X(void, TFE_DeleteContext, (TFE_Context*))                                                   \
+  X(void, TFE_ContextAddFunctionDef, (TFE_Context*, const char*, size_t, TF_Status*))          \
+  X(TFE_Executor*, TFE_ContextGetExecutorForThread, (TFE_Context*))                            \
+  X(void, TFE_DeleteExecutor, (TFE_Executor*))                                                 \
+  X(bool, TFE_ExecutorIsAsync, (TFE_Executor*))                                                \
+  X(TF_Graph*, TF_NewGraph, (void))                                                            \
+  X(void, TF_DeleteGraph, (TF_Graph*))                                                         \
   X(void, TF_GraphGetOpDef, (TF_Graph*, const char*, TF_Buffer*, TF_Status*))
 
 struct CApi {

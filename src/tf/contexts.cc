@@ -1,9 +1,5 @@
 #include "tf/contexts.h"
 
-#include <dlfcn.h>
-
-#include <filesystem>
-
 #include "tf/handles.h"
 
 namespace flowscope::tf {
@@ -13,16 +9,6 @@ struct ContextOptionsDeleter {
   void operator()(TFE_ContextOptions* options) const { Api().TFE_DeleteContextOptions(options); }
 };
 using ContextOptionsPtr = std::unique_ptr<TFE_ContextOptions, ContextOptionsDeleter>;
-
-// Entries that only this file needs; null where this TensorFlow lacks them.
-template <typename Function>
-Function* Find(const char* name) {
-  const std::string dir = TensorFlowDir();
-  if (dir.empty()) return nullptr;  // another table than a real TensorFlow's
-  const std::string path = (std::filesystem::path(dir) / "libtensorflow_cc.so.2").string();
-  void* library = dlopen(path.c_str(), RTLD_NOLOAD | RTLD_LAZY);
-  return library == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(library, name));
-}
 
 }  // namespace
 
@@ -36,17 +22,14 @@ Result<ContextPtr> NewContext(const std::string& config) {
   }
   const StatusPtr status = NewStatus();
   const ContextOptionsPtr options(api.TFE_NewContextOptions());
-  using SetConfig = void(TFE_ContextOptions*, const void*, size_t, TF_Status*);
-  SetConfig* set_config = Find<SetConfig>("TFE_ContextOptionsSetConfig");
-  if (set_config != nullptr && !config.empty()) {
-    set_config(options.get(), config.data(), config.size(), status.get());
+  if (api.TFE_ContextOptionsSetConfig != nullptr && !config.empty()) {
+    api.TFE_ContextOptionsSetConfig(options.get(), config.data(), config.size(), status.get());
     FLOWSCOPE_RETURN_IF_ERROR(FromTf(status.get(), "the settings of a second context"));
   }
   ContextPtr context(api.TFE_NewContext(options.get(), status.get()));
   FLOWSCOPE_RETURN_IF_ERROR(FromTf(status.get(), "a second context"));
-  using RunAsFunction = void(TFE_Context*, unsigned char, TF_Status*);
-  if (auto* run_as_function = Find<RunAsFunction>("TFE_ContextSetRunEagerOpAsFunction")) {
-    run_as_function(context.get(), 1, status.get());
+  if (api.TFE_ContextSetRunEagerOpAsFunction != nullptr) {
+    api.TFE_ContextSetRunEagerOpAsFunction(context.get(), 1, status.get());
     FLOWSCOPE_RETURN_IF_ERROR(FromTf(status.get(), "the settings of a second context"));
   }
   return context;

@@ -137,6 +137,24 @@ void CheckEdge(const Trace& trace, OpId consumer, size_t index, Findings& findin
   }
 }
 
+// A handle names a variable or another resource, in every op that takes it.
+void CheckResourceClasses(const Trace& trace, Findings& findings) {
+  findings.StartRule("handles of two classes");
+  std::unordered_map<TensorId, EdgeClass> classes;
+  for (OpId id = 0; id < trace.num_ops(); ++id) {
+    const auto inputs = trace.inputs(id);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const bool is_handle = inputs[i].edge_class == EdgeClass::kVariable ||
+                             inputs[i].edge_class == EdgeClass::kResource;
+      if (!is_handle) continue;
+      const auto [it, is_new] = classes.try_emplace(inputs[i].tensor, inputs[i].edge_class);
+      if (is_new || it->second == inputs[i].edge_class) continue;
+      findings.Add("{} is of class {}, elsewhere it is {}", NameInput(trace, id, i),
+                   EdgeClassName(inputs[i].edge_class), EdgeClassName(it->second));
+    }
+  }
+}
+
 void CheckUnexplained(const Trace& trace, Findings& findings) {
   findings.StartRule("unexplained inputs");
   int64_t count = 0;
@@ -156,6 +174,12 @@ void CheckUnexplained(const Trace& trace, Findings& findings) {
 void CheckHandles(const Trace& trace, Findings& findings) {
   findings.StartRule("handles that name two tensors");
   std::unordered_map<uint64_t, TensorId> held;
+  for (TensorId id = 0; id < trace.tables().tensors.size(); ++id) {
+    const uint64_t handle = trace.tensor(id).handle;
+    if (handle == 0 || held.emplace(handle, id).second) continue;
+    findings.Add("{} has the handle of {}", NameTensor(trace, id),
+                 NameTensor(trace, held.at(handle)));
+  }
   for (OpId id = 0; id < trace.num_ops(); ++id) {
     const auto inputs = trace.inputs(id);
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -223,6 +247,7 @@ void LintEdges(const Trace& trace, Findings& findings) {
   for (OpId id = 0; id < trace.num_ops(); ++id) {
     for (size_t i = 0; i < trace.op(id).inputs.count; ++i) CheckEdge(trace, id, i, findings);
   }
+  CheckResourceClasses(trace, findings);
   CheckUnexplained(trace, findings);
   CheckHandles(trace, findings);
 }

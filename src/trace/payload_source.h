@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "base/payload.h"
 #include "base/stats.h"
@@ -21,6 +22,9 @@ class PayloadSource {
 
   // Statistics taken while recording, for tensors in state kStats.
   virtual std::optional<Stats> StoredStats(TensorId tensor) const = 0;
+
+  // ContentHash of the value as it was when it was stored, where the source keeps one.
+  virtual std::optional<std::string> StoredHash(TensorId /*tensor*/) const { return std::nullopt; }
 };
 
 }  // namespace flowscope

@@ -90,6 +90,9 @@ struct TensorRecord {
   uint32_t dims = 0;  // id into the dims pool; see Trace::dims
   bool shape_known = false;
   int64_t nbytes = 0;
+  // Identity of TensorFlow's handle, which no other tensor has: the recording holds it. 0 where it
+  // was not held, and for a tensor that is another one's value once more.
+  uint64_t handle = 0;
 };
 
 // Where code stands: same (region path without iteration numbers, module address, op type, n-th op

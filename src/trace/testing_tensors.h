@@ -53,6 +53,8 @@ class TensorMaker {
     record.shape_known = true;
     const auto count = static_cast<size_t>(NumElements(dims));
     record.nbytes = static_cast<int64_t>(count * DTypeSize(dtype));
+    const bool held = record.state == PayloadState::kKept || dtype == DType::kResource;
+    record.handle = held ? next_handle_ : 0;
     const TensorId id = builder_.AddTensor(record);
     handles_.push_back(next_handle_++);
     if (record.state == PayloadState::kKept) KeepValue(id, dims, values, dtype, count);

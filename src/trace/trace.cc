@@ -181,6 +181,10 @@ std::optional<Stats> Trace::StoredStats(TensorId id) const {
   return payloads_ == nullptr ? std::nullopt : payloads_->StoredStats(id);
 }
 
+std::optional<std::string> Trace::StoredHash(TensorId id) const {
+  return payloads_ == nullptr ? std::nullopt : payloads_->StoredHash(id);
+}
+
 std::array<int64_t, kNumEdgeClasses> Trace::CountEdges() const {
   std::array<int64_t, kNumEdgeClasses> counts{};
   for (const EdgeRecord& edge : tables_.edges) ++counts[static_cast<size_t>(edge.edge_class)];

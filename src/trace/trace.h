@@ -112,6 +112,7 @@ class Trace {
 
   Result<Payload> ReadTensor(TensorId id) const;
   std::optional<Stats> StoredStats(TensorId id) const;
+  std::optional<std::string> StoredHash(TensorId id) const;
 
   std::array<int64_t, kNumEdgeClasses> CountEdges() const;
 

@@ -226,6 +226,11 @@ void FillContexts(tf::CApi& api) {
   api.TFE_DeleteExecutor = [](TFE_Executor* executor) { delete executor; };
   api.TFE_NewContextOptions = [] { return new TFE_ContextOptions; };
   api.TFE_DeleteContextOptions = [](TFE_ContextOptions* options) { delete options; };
+  api.TFE_ContextOptionsSetConfig = [](TFE_ContextOptions* options, const void* proto, size_t size,
+                                       TF_Status* status) {
+    options->config.assign(static_cast<const char*>(proto), size);
+    Set(status, kOk, "");
+  };
   api.TFE_NewContext = [](const TFE_ContextOptions*, TF_Status* status) {
     Set(status, kOk, "");
     return NewContext();

@@ -1,0 +1,138 @@
+"""trace.run with recorded draws, and check_determinism."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import checks
+import flowscope as fs
+import numpy as np
+import pytest
+
+tf = pytest.importorskip("tensorflow")
+keras = pytest.importorskip("keras")
+
+
+def dropout_model() -> Any:
+    keras.utils.set_random_seed(5)
+    return keras.Sequential(
+        [keras.Input((6,)), keras.layers.Dense(8), keras.layers.Dropout(0.5), keras.layers.Dense(2)]
+    )
+
+
+def augment() -> Any:
+    return keras.Sequential(
+        [keras.Input((8, 8, 3)), keras.layers.RandomFlip(), keras.layers.RandomRotation(0.2)]
+    )
+
+
+@tf.function
+def sample(x: Any) -> Any:
+    return x + tf.random.normal((3,)) * tf.random.uniform((), 1, 2)
+
+
+def stateless(x: Any) -> Any:
+    return tf.nn.dropout(x, 0.5) + tf.random.normal(x.shape)
+
+
+class TestRecordedDraws:
+    @pytest.mark.parametrize(
+        ("build", "x", "kwargs"),
+        [
+            (dropout_model, np.ones((4, 6), "float32"), {"training": True}),
+            (augment, np.random.default_rng(0).random((2, 8, 8, 3), "float32"), {"training": True}),
+            (lambda: stateless, tf.ones((3, 4)), {}),
+        ],
+        ids=["dropout", "augmentation", "stateful ops"],
+    )
+    def test_same_bits(self, build: Any, x: Any, kwargs: Any) -> None:
+        model = build()
+        trace = fs.trace(model, x, kwargs)
+        assert any(op.kind == "random" for op in trace)
+        again = trace.run(model, x, kwargs)
+        checks.assert_same_bits(trace.output, again.output)
+        fresh = trace.run(model, x, kwargs, rng="fresh")
+        assert not checks.same_bits(trace.output, fresh.output)
+
+    def test_inside_a_compiled_function(self) -> None:
+        trace = fs.trace(sample, tf.zeros(3), random="interpret")
+        assert any(op.kind == "random" and checks.inside_function(op.region) for op in trace)
+        checks.assert_same_bits(trace.output, trace.run(sample, tf.zeros(3)).output)
+
+    def test_draws_that_were_not_recorded_are_named(self) -> None:
+        trace = fs.trace(sample, tf.zeros(3))
+        with pytest.raises(fs.FlowScopeError, match="random='interpret'"):
+            trace.run(sample, tf.zeros(3))
+
+    def test_gradients_go_through(self) -> None:
+        model, x = dropout_model(), tf.ones((4, 6))
+
+        def step() -> Any:
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(model(x, training=True) ** 2)
+            return tape.gradient(loss, model.trainable_variables)
+
+        trace = fs.trace(step)
+        checks.assert_same_bits(trace.output, trace.run(step).output)
+
+    def test_other_shapes_are_refused(self) -> None:
+        model = dropout_model()
+        trace = fs.trace(model, tf.ones((4, 6)), {"training": True})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="draws shape"):
+            trace.run(model, tf.ones((5, 6)), {"training": True})
+
+    def test_the_next_draws_are_those_after_a_plain_run(self) -> None:
+        def after(run_recorded: bool) -> Any:
+            tf.random.set_seed(1)
+            random.seed(1)
+            np.random.seed(1)
+            trace = fs.trace(stateless, tf.ones((2, 2)))
+            if run_recorded:
+                trace.run(stateless, tf.ones((2, 2)))
+            else:
+                stateless(tf.ones((2, 2)))
+            return checks.random_draws()
+
+        checks.assert_same_bits(after(True)[2:3], after(False)[2:3])
+        checks.assert_same_bits(after(True)[:2], after(False)[:2])
+
+    def test_an_unknown_rng_is_refused(self) -> None:
+        trace = fs.trace(tf.abs, tf.ones(2))
+        with pytest.raises(fs.FlowScopeError, match="'recorded'"):
+            trace.run(tf.abs, tf.ones(2), rng="same")
+
+
+class TestDeterminism:
+    def test_a_deterministic_model(self) -> None:
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
+        found = fs.check_determinism(model, tf.ones((2, 4)))
+        assert found and found.first is None and "same bits twice" in found.message
+
+    def test_the_first_op_that_differs(self) -> None:
+        found = fs.check_determinism(lambda x: tf.abs(x + tf.random.normal((3,))), tf.ones(3))
+        assert not found and found.first.kind == "random" and "draws" in found.message
+
+    def test_seeded(self) -> None:
+        def model(x: Any) -> Any:
+            return x + tf.random.normal((3,)) + np.random.rand() + random.random()
+
+        assert fs.check_determinism(model, tf.ones(3), random_seed=4)
+
+    def test_variables_are_put_back(self) -> None:
+        model = dropout_model()
+        model(tf.ones((4, 6)), training=True)
+        before = checks.state_of(model)
+        found = fs.check_determinism(model, tf.ones((4, 6)), {"training": True})
+        assert found, found.message
+        checks.assert_same_bits(before, checks.state_of(model))
+
+    def test_python_that_takes_turns(self) -> None:
+        turns: list[int] = []
+
+        def model(x: Any) -> Any:
+            turns.append(1)
+            return tf.abs(x) if len(turns) % 2 else tf.exp(x)
+
+        found = fs.check_determinism(model, tf.ones(3))
+        assert not found and "abs_1" in found.message and "exp_1" in found.message
