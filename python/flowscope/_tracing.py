@@ -124,6 +124,7 @@ def trace(
             return result
         model = loaded
     if _saved_model.is_restored(model):
+        _owner = model  # of the variables; the caller may have kept nothing else
         model = _saved_model.callable_of(model, signature)
     elif signature is not None:
         raise InvalidArgumentError("signature= names a signature of a SavedModel; this is none")

@@ -1,3 +1,5 @@
+#include <memory>
+
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -39,11 +41,15 @@ capture::RecordOptions OptionsFrom(const nb::dict& values) {
     options.open_functions = ToSelector(functions);
   }
   options.replace_draws = DrawsOf(values["draws"]);
-  const nb::object warn = values["warn"];
+  // Options are copied and dropped without the GIL; the object's references are not.
+  const std::shared_ptr<nb::object> warn(new nb::object(values["warn"]), [](nb::object* held) {
+    const nb::gil_scoped_acquire gil;
+    delete held;
+  });
   options.warn = [warn](const std::string& message) {
     const nb::gil_scoped_acquire gil;
     try {
-      warn(message);
+      (*warn)(message);
     } catch (nb::python_error& error) {
       error.discard_as_unraisable("flowscope warning");
     }

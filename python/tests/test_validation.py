@@ -75,6 +75,23 @@ class TestPassed:
         report = assert_passed(trace)
         assert report.coverage["opened_call"] >= 1
 
+    def test_saved_model(self, tmp_path: Any) -> None:
+        model = small()
+        model.export(str(tmp_path / "model"), verbose=False)
+        x = np.ones((2, 4), "float32")
+        assert_passed(fs.trace(tmp_path / "model", x))
+
+    def test_fit_and_predict(self) -> None:
+        model = small()
+        model.compile("adam", "mse")
+        with fs.capture(model) as fitting:
+            model.fit(np.ones((8, 4), "f4"), np.ones((8, 2), "f4"), verbose=0)
+        report = assert_passed(fitting.trace)
+        assert report.coverage["private_variable"] > 4 and report.coverage["dataset"] > 2
+        with fs.capture(model) as predicting:
+            model.predict(np.ones((8, 4), "f4"), verbose=0)
+        assert assert_passed(predicting.trace).coverage["source:iterator"] >= 1
+
     def test_function_kept_whole(self) -> None:
         @tf.function
         def double(x: Any) -> Any:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <optional>
@@ -86,11 +87,17 @@ Move MoveFar(bool down) {
   };
 }
 
-Result<tf::HandlePtr> Moved(const Payload& value, const Move& move) {
+// Elements that the first move touches, spread over the value: it has to show, not to be thorough.
+constexpr size_t kFew = 1024;
+constexpr size_t kAll = SIZE_MAX;
+
+Result<tf::HandlePtr> Moved(const Payload& value, const Move& move, size_t elements) {
   const size_t size = DTypeSize(PartOf(value.dtype));
   const FloatFormat format = FloatFormatOf(PartOf(value.dtype));
   auto bytes = std::make_shared<std::string>(static_cast<const char*>(value.data), value.nbytes);
-  for (size_t i = 0; i < bytes->size() / size; ++i) {
+  const size_t count = bytes->size() / size;
+  const size_t step = std::max<size_t>(1, count / elements);
+  for (size_t i = 0; i < count; i += step) {
     if (value.dtype == DType::kBool) {
       (*bytes)[i] = static_cast<char>((*bytes)[i] == 0 ? 1 : 0);
       continue;
@@ -120,8 +127,8 @@ class Perturber {
   using Moves = std::vector<std::pair<size_t, Move>>;  // by input
 
   Result<std::string> RuleOf(size_t input);
-  Result<std::vector<tf::HandlePtr>> RunWith(const Moves& moves);
-  Result<bool> DiffersFromRecord(const Moves& moves);
+  Result<std::vector<tf::HandlePtr>> RunWith(const Moves& moves, size_t elements = kAll);
+  Result<bool> DiffersFromRecord(const Moves& moves, size_t elements = kAll);
   Result<bool> IsHidden(size_t input);
   bool IsUnread(size_t input) const;
   std::optional<std::string> RuleOfOutputs() const;
@@ -147,13 +154,13 @@ std::optional<std::string> Perturber::RuleOfOutputs() const {
   return std::nullopt;
 }
 
-Result<std::vector<tf::HandlePtr>> Perturber::RunWith(const Moves& moves) {
+Result<std::vector<tf::HandlePtr>> Perturber::RunWith(const Moves& moves, size_t elements) {
   Result<Replayer::Setup> setup = replayer_.Prepare(id_);
   FLOWSCOPE_RETURN_IF_ERROR(setup.status());
   for (const auto& [input, move] : moves) {
     const Result<Payload> value = replayer_.Value(trace_.inputs(id_)[input].tensor);
     FLOWSCOPE_RETURN_IF_ERROR(value.status());
-    Result<tf::HandlePtr> moved = Moved(*value, move);
+    Result<tf::HandlePtr> moved = Moved(*value, move, elements);
     FLOWSCOPE_RETURN_IF_ERROR(moved.status());
     setup->inputs[input] = moved->get();
     setup->owned.push_back(std::move(moved).value());
@@ -164,8 +171,8 @@ Result<std::vector<tf::HandlePtr>> Perturber::RunWith(const Moves& moves) {
 }
 
 // An op that refuses the moved value has looked at it.
-Result<bool> Perturber::DiffersFromRecord(const Moves& moves) {
-  const Result<std::vector<tf::HandlePtr>> outputs = RunWith(moves);
+Result<bool> Perturber::DiffersFromRecord(const Moves& moves, size_t elements) {
+  const Result<std::vector<tf::HandlePtr>> outputs = RunWith(moves, elements);
   FLOWSCOPE_RETURN_IF_ERROR(outputs.status());
   const Span recorded = trace_.op(id_).outputs;
   if (outputs->size() != recorded.count) return true;
@@ -221,9 +228,12 @@ Result<std::string> Perturber::RuleOf(size_t input) {
   const Result<Payload> value = replayer_.Value(tensor);
   FLOWSCOPE_RETURN_IF_ERROR(value.status());
   if (value->num_elements() == 0) return std::string("empty");
-  Result<bool> moved = DiffersFromRecord({{input, MoveLittle}});
-  if (!moved.ok()) return moved.status();
-  if (*moved) return std::string("moved");
+  Result<bool> moved = false;
+  for (const size_t elements : {kFew, kAll}) {
+    moved = DiffersFromRecord({{input, MoveLittle}}, elements);
+    if (!moved.ok()) return moved.status();
+    if (*moved) return std::string("moved");
+  }
   for (const Move& move : {Move(FlipSign), Scatter(7), Scatter(8), MoveFar(false), MoveFar(true)}) {
     moved = DiffersFromRecord({{input, move}});
     if (!moved.ok()) return moved.status();

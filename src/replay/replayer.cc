@@ -43,6 +43,12 @@ std::string FirstLine(const std::string& message) {
   return message.substr(0, std::min<size_t>(message.find('\n'), 300));
 }
 
+// A description of elements to come, which are sources when they come.
+bool MakesDataset(const tf::OpDef& def) {
+  return def.outputs.size() == 1 && def.outputs.front().name == "handle" &&
+         def.outputs.front().type == DType::kVariant && interp::HasAttr(def, "output_shapes");
+}
+
 // True for what is wrong with this process or the file, and not with the record.
 bool IsOurs(const Status& status) {
   return status.code() == StatusCode::kInternal || status.code() == StatusCode::kCorruption ||
@@ -145,6 +151,7 @@ std::optional<Verdict> Replayer::JudgeResources(OpId id, const tf::OpDef& def) c
   bool only_handles = outputs.count > 0;
   for (uint32_t i = 0; i < outputs.count; ++i) only_handles = only_handles && is_handle(i);
   if (only_handles) return Declared("handle");
+  if (MakesDataset(def)) return Declared("dataset");
   if (!takes_other) return std::nullopt;
   if (outputs.count == 0) return Declared("effect");
   if (interp::HasInput(def, "table_handle")) return Declared("source:table");
