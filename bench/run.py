@@ -16,6 +16,7 @@ from typing import Any
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import files
 import measure
 import peers
 import workloads
@@ -35,6 +36,9 @@ def options() -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
     parser.add_argument(
         "--peers", action="store_true", help="beside TorchLens and tfdbg, in build/peers"
+    )
+    parser.add_argument(
+        "--files", action="store_true", help="save, load and streaming beside a plain copy"
     )
     return parser.parse_args()
 
@@ -98,6 +102,11 @@ def main() -> int:
         for result in peers.results(names, chosen.rounds):
             results.append(result)
             print(result["failed"] if "failed" in result else line(result), flush=True)
+    if chosen.files:
+        print("\nfiles: seconds, and what the budget allows\n")
+        for result in (r for name in names for r in files.results(name, chosen.rounds)):
+            results.append(result)
+            print(files.line(result), flush=True)
     if chosen.json:
         chosen.json.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
     return 0

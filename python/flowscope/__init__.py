@@ -16,6 +16,7 @@ from ._core import Trace
 from ._core import version as __version__
 from ._doctor import doctor
 from ._extraction import extract, pluck, record
+from ._files import load, repair, to_disk
 from ._rerun import check_determinism
 from ._tracing import capture, trace
 from ._validation import validate
@@ -56,6 +57,7 @@ __all__ = [
     "iteration",
     "label",
     "line",
+    "load",
     "module",
     "output",
     "passes",
@@ -63,7 +65,9 @@ __all__ = [
     "preceded_by",
     "record",
     "regex",
+    "repair",
     "sites",
+    "to_disk",
     "trace",
     "validate",
     "where",

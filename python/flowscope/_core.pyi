@@ -3,6 +3,7 @@ FlowScope's engine. Use the flowscope package; names here are not a public inter
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+import os
 from typing import Any, overload
 
 import numpy
@@ -1126,6 +1127,19 @@ class Trace:
     def num_kept(self) -> int:
         """Output tensors of executed ops whose value is kept."""
 
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        save: Any = "all",
+        compress: str | None = None,
+        overwrite: bool = False,
+    ) -> None:
+        """
+        Write the trace to NAME.flow, a folder, or NAME.flow.zip, one file.
+
+        save: which ops keep their value in the file, as in fs.trace. compress: 'zstd' for smaller values that are unpacked when they are read. overwrite: replace a trace that is there; anything else is never touched. The folder is written beside and renamed: what stands under the name is whole.
+        """
+
 def make_call_wrapper(
     wrapped: object, is_body: bool, training_position: int, training_default: object | None
 ) -> object: ...
@@ -1164,6 +1178,7 @@ class Session:
     def declare_inputs(self, value: object | None, path: str) -> None: ...
     def declare_array_input(self, arg0: object, arg1: str, /) -> None: ...
     def declare_outputs(self, value: object | None) -> None: ...
+    def set_stream_configs(self, arg: Sequence[str], /) -> None: ...
     def add_note(self, arg: str, /) -> None: ...
     def open_region(self, arg0: str, arg1: str, /) -> int: ...
     def close_region(self, arg: int, /) -> None: ...
@@ -1200,3 +1215,14 @@ class StructureWatch:
     ) -> None: ...
     def add(self, object: object) -> bool: ...
     def unchanged(self) -> bool: ...
+
+def load(path: str | os.PathLike[str]) -> Trace:
+    """Open a saved trace. Needs neither TensorFlow nor Keras."""
+
+def repair(path: str | os.PathLike[str]) -> None:
+    """Finish a folder whose recording was cut off."""
+
+def sqlite_version() -> str:
+    """
+    Version of the SQLite inside this module; TensorFlow brings another one.
+    """

@@ -29,6 +29,7 @@ class Recording:
         self._refreshed_in = -1
         self._callback: Any = None
         self._caches = contextlib.ExitStack()
+        self._streams = options.get("storage") is not None
         callbacks = _runtime.recorder_kind() == "callbacks"
         self.session = _runtime.new_session(options, self._new_module, callbacks)
         self._callbacks = callbacks
@@ -57,8 +58,12 @@ class Recording:
         self._take_down()
         if not self._created and self.session.num_unnamed_variables > 0:
             self._refresh()
+        config = _config_source(self._found)
+        if self._streams:
+            count = len(self._found.modules) if self._found is not None else 0
+            self.session.set_stream_configs([config(number) for number in range(count)])
         trace = self.session.stop(error)
-        trace._set_config_source(_config_source(self._found))  # type: ignore[attr-defined]
+        trace._set_config_source(config)  # type: ignore[attr-defined]
         return trace
 
     def _take_down(self) -> None:

@@ -156,6 +156,7 @@ def session_options(options: dict[str, Any]) -> dict[str, Any]:
         "functions": "inside",
         "random": "compiled",
         "draws": None,
+        "storage": None,
         "warn": lambda message: None,
     }
     return {**defaults, **options}

@@ -10,14 +10,13 @@ import os
 from types import TracebackType
 from typing import Any
 
-from . import _core, _recording, _roots, _runtime, _saved_model, _validation
+from . import _core, _files, _recording, _roots, _runtime, _saved_model, _validation
 from ._recording import Recording
 from .errors import FlowScopeError, InvalidArgumentError, LookupFailedError
 
 _BUILT_LATER = {
     "intervene": "changing values while recording",
     "backward": "recording a backward pass",
-    "storage": "streaming to disk",
     "structure_only": "structure without a run",
 }
 
@@ -80,6 +79,7 @@ def trace(
         raise_on_nan: stop at the first op that makes a NaN or an infinity, with a report.
         validate: run the record again at once, as ``trace.validate()`` does; warns where it is not
             proved. The report is ``trace.validation_replay_status``.
+        storage: ``fs.to_disk("NAME.flow")`` writes the recording there while the model runs.
         name: a name for the trace.
         signature: of a SavedModel, which one runs; ``None`` is ``"serving_default"`` or the only
             one. Its inputs go by name: a dict, ``input_kwargs``, or the one value where there is
@@ -102,7 +102,6 @@ def trace(
     given = {
         "intervene": intervene,
         "backward": backward,
-        "storage": storage,
         "structure_only": structure_only,
     }
     _check_options(given, keep, functions, random, backend)
@@ -134,6 +133,7 @@ def trace(
         _roots.set_seeds(random_seed)
     options = _options(root, save, keep, halt, save_budget, code_context, raise_on_nan, name)
     options |= {"functions": functions, "random": random, "draws": recorded_draws.get()}
+    options |= _storage(storage)
     recording = Recording(root.obj, options)
     recording.start()
     if note:
@@ -169,6 +169,14 @@ def _options(
         "halt": halt,
         "warn": _recording.warn,
     }
+
+
+def _storage(storage: Any) -> dict[str, Any]:
+    stream = _files.storage_options(storage)
+    options: dict[str, Any] = {"storage": stream}
+    if stream is not None and not stream["retain_in_memory"]:
+        options["save_budget"] = -1  # values are let go as they are written
+    return options
 
 
 def _run(recording: Recording, root: _roots.Root, args: Any, kwargs: Any) -> _core.Trace:
@@ -276,6 +284,7 @@ class capture:
         code_context: bool = True,
         random: str = "compiled",
         raise_on_nan: bool = False,
+        storage: Any = None,
         name: str | None = None,
     ) -> None:
         _check_options(dict.fromkeys(_BUILT_LATER), keep, functions, random, "tf")
@@ -284,7 +293,8 @@ class capture:
         self._recording = Recording(
             model,
             _options(root, save, keep, halt, save_budget, code_context, raise_on_nan, name)
-            | {"functions": functions, "random": random},
+            | {"functions": functions, "random": random}
+            | _storage(storage),
         )
         self._trace: _core.Trace | None = None
 

@@ -16,5 +16,6 @@ void RegisterSession(nanobind::module_& m);
 void RegisterSavedModel(nanobind::module_& m);
 void RegisterProcess(nanobind::module_& m);
 void RegisterStructureWatch(nanobind::module_& m);
+void RegisterStore(nanobind::module_& m);
 
 }  // namespace flowscope::python

@@ -21,4 +21,5 @@ NB_MODULE(_core, m) {
   RegisterSavedModel(m);
   RegisterProcess(m);
   RegisterStructureWatch(m);
+  RegisterStore(m);
 }

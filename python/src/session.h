@@ -26,6 +26,8 @@ class Session {
   static Session* Current();
 
   capture::Recorder& recorder() { return *recorder_; }
+  // What takes the recording while it runs; null where nothing does.
+  EventSink* sink() { return options_.sink.get(); }
 
   void Start();
   std::shared_ptr<const Trace> Stop(const std::string& error);

@@ -10,12 +10,30 @@
 #include "errors.h"
 #include "selectors.h"
 #include "session.h"
+#include "store/stream_writer.h"
 #include "trace_binding.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace flowscope::python {
+namespace {
+
+std::shared_ptr<EventSink> SinkFrom(const nb::dict& storage) {
+  store::StreamOptions options;
+  options.max_pending = nb::cast<int64_t>(storage["max_pending"]);
+  options.overwrite = nb::cast<bool>(storage["overwrite"]);
+  return Unwrap(store::StreamWriter::Create(nb::cast<std::string>(storage["path"]), options));
+}
+
+// Configurations of the modules as JSON, by number: a live trace asks the modules, a file cannot.
+void SetStreamConfigs(Session& session, std::vector<std::string> configs) {
+  auto* writer = dynamic_cast<store::StreamWriter*>(session.sink());
+  if (writer != nullptr) writer->SetModuleConfigs(std::move(configs));
+}
+
+}  // namespace
+
 capture::RecordOptions OptionsFrom(const nb::dict& values) {
   capture::RecordOptions options;
   const auto text = [&](const char* key) { return nb::cast<std::string>(values[key]); };
@@ -41,6 +59,11 @@ capture::RecordOptions OptionsFrom(const nb::dict& values) {
     options.open_functions = ToSelector(functions);
   }
   options.replace_draws = DrawsOf(values["draws"]);
+  const nb::object storage = values["storage"];
+  if (!storage.is_none()) {
+    options.sink = SinkFrom(nb::cast<nb::dict>(storage));
+    options.retain_in_memory = nb::cast<bool>(storage["retain_in_memory"]);
+  }
   // Options are copied and dropped without the GIL; the object's references are not.
   const std::shared_ptr<nb::object> warn(new nb::object(values["warn"]), [](nb::object* held) {
     const nb::gil_scoped_acquire gil;
@@ -148,6 +171,7 @@ void RegisterSession(nb::module_& m) {
       .def("declare_inputs", &DeclareInputs, "value"_a.none(), "path"_a)
       .def("declare_array_input", &DeclareArrayInput)
       .def("declare_outputs", &DeclareOutputs, "value"_a.none())
+      .def("set_stream_configs", &SetStreamConfigs)
       .def("add_note",
            [](Session& self, const std::string& note) { self.recorder().AddNote(note); })
       .def("open_region",

@@ -185,6 +185,7 @@ void RegisterTrace(nb::module_& m) {
   DefTraceValues(type);
   DefTraceAnalysis(type);
   DefTraceStatus(type);
+  DefTraceStore(type);
 }
 
 }  // namespace flowscope::python

@@ -29,6 +29,7 @@ void DefTraceFacts(nanobind::class_<TraceHandle>& type);
 void DefTraceValues(nanobind::class_<TraceHandle>& type);
 void DefTraceAnalysis(nanobind::class_<TraceHandle>& type);
 void DefTraceStatus(nanobind::class_<TraceHandle>& type);
+void DefTraceStore(nanobind::class_<TraceHandle>& type);
 void RegisterValidationReport(nanobind::module_& m);
 void RegisterNonFinite(nanobind::module_& m);
 

@@ -7,15 +7,26 @@
 #include <vector>
 
 #include "tf/handles.h"
+#include "trace/event_sink.h"
 #include "trace/payload_source.h"
 
 namespace flowscope::capture {
 
 class LivePayloads : public PayloadSource {
  public:
-  // Keeps a reference to `handle` as the value of `tensor`.
+  // Values go to `sink` as they come; null: they stay here.
+  void StreamTo(std::shared_ptr<EventSink> sink, bool retain);
+  // True where a value that Store was given is not held here.
+  bool lets_go() const { return sink_ != nullptr && !retain_; }
+
+  // Keeps a reference to `handle` as the value of `tensor`, for the value and for the identity.
   void Keep(TensorId tensor, tf::HandlePtr handle);
-  void KeepStats(TensorId tensor, const Stats& stats) { stats_[tensor] = stats; }
+  // For the value alone: one that is streamed is let go as soon as it is written.
+  void Store(TensorId tensor, tf::HandlePtr handle);
+  void KeepStats(TensorId tensor, const Stats& stats);
+  // Where values that are not held are read from, once they are written. Before the trace is
+  // shared.
+  void ReadFrom(std::shared_ptr<const PayloadSource> streamed) { streamed_ = std::move(streamed); }
   // Keeps a handle alive that is no tensor of its own, so that its address stays taken.
   void Pin(tf::HandlePtr handle) { pinned_.push_back(std::move(handle)); }
 
@@ -25,11 +36,15 @@ class LivePayloads : public PayloadSource {
 
   Result<Payload> Read(TensorId tensor) const override;
   std::optional<Stats> StoredStats(TensorId tensor) const override;
+  std::optional<std::string> StoredHash(TensorId tensor) const override;
 
  private:
   std::vector<tf::HandlePtr> handles_;
   std::vector<tf::HandlePtr> pinned_;
   std::unordered_map<TensorId, Stats> stats_;
+  std::shared_ptr<EventSink> sink_;
+  bool retain_ = false;
+  std::shared_ptr<const PayloadSource> streamed_;
 };
 
 }  // namespace flowscope::capture

@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "base/status.h"
 #include "tf/c_api.h"
+#include "trace/event_sink.h"
 #include "trace/selector.h"
 
 namespace flowscope::capture {
@@ -38,6 +40,8 @@ struct RecordOptions {
   std::function<Status(const std::string& label, std::string_view type,
                        std::span<TFE_TensorHandle*> outputs)>
       replace_draws;
+  std::shared_ptr<EventSink> sink;  // takes values and structure while the run goes on; or null
+  bool retain_in_memory = false;    // values stay here too
   std::function<void(const std::string&)> warn;  // called at most once, GIL state unknown
 };
 

@@ -47,6 +47,7 @@ Recorder::Recorder(RecordOptions options, std::shared_ptr<CallSiteProvider> call
       start_(std::chrono::steady_clock::now()),
       payloads_(std::make_shared<LivePayloads>()),
       variables_(builder_, *payloads_) {
+  payloads_->StreamTo(options_.sink, options_.retain_in_memory);
   TraceInfo& info = builder_.tables().info;
   info.name = options_.name;
   info.root_kind = options_.root_kind;
@@ -118,7 +119,25 @@ Result<std::shared_ptr<const Trace>> Recorder::Stop(const std::string& error) {
   info.num_executed = run_counter_;
   ResolveLateShapes();
   FillLocations();
+  FinishStream();
   return std::move(builder_).Finish(payloads_);
+}
+
+// What was streamed is read from there from now on; what could not be is said to be missing.
+void Recorder::FinishStream() {
+  if (options_.sink == nullptr) return;
+  builder_.Close();
+  const EventSink::Kept kept = options_.sink->Finish(builder_.tables());
+  Progress();
+  payloads_->ReadFrom(kept.payloads);
+  std::vector<TensorRecord>& tensors = builder_.tables().tensors;
+  for (TensorId id = 0; id < tensors.size(); ++id) {
+    if (tensors[id].state == PayloadState::kKept && payloads_->Handle(id) == nullptr &&
+        !kept.has[id]) {
+      tensors[id].state = PayloadState::kNotKept;
+    }
+  }
+  payloads_->StreamTo(nullptr, false);
 }
 
 void Recorder::FillLocations() {

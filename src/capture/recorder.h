@@ -173,6 +173,8 @@ class Recorder {
                 ModuleCallId call);
   void RecordVariableUse(TFE_Op* op, const Pending& pending, std::span<TFE_TensorHandle*> outputs);
   bool OverBudget(int64_t nbytes);
+  void Progress();
+  void FinishStream();
   void StopAfter(OpId id, TFE_TensorHandle** outputs, int* num_outputs, TF_Status* status);
   bool HasNonFinite(std::span<TFE_TensorHandle*> outputs) const;
   void FailAsStopped(int* num_outputs, TF_Status* status) const;

@@ -74,13 +74,15 @@ void Recorder::FinishCall(const Pending& pending, std::span<TFE_TensorHandle*> o
     record.producer = pending.id;
     record.output_index = static_cast<uint16_t>(i);
     const auto known = handles_.Find(outputs[i]);
-    TFE_TensorHandle* held = known ? payloads_->Handle(known->tensor) : nullptr;
+    const bool held = known && payloads_->Handle(known->tensor) != nullptr;
     const bool has_value = record.dtype != DType::kResource && record.dtype != DType::kVariant;
-    record.state = !has_value        ? PayloadState::kNoValue
-                   : held != nullptr ? PayloadState::kKept
-                                     : PayloadState::kNotKept;
+    const bool kept =
+        known && builder_.tables().tensors[known->tensor].state == PayloadState::kKept;
+    record.state = !has_value ? PayloadState::kNoValue
+                   : kept     ? PayloadState::kKept
+                              : PayloadState::kNotKept;
     const TensorId tensor = builder_.AddTensor(record);
-    if (held != nullptr) payloads_->Keep(tensor, tf::ShareHandle(outputs[i]));
+    if (kept || held) payloads_->Store(tensor, tf::ShareHandle(outputs[i]));
     if (!known) handles_.InsertUnheld(outputs[i], {tensor, EdgeClass::kOp});
   }
   builder_.SetOutputs(pending.id, {first, static_cast<uint32_t>(outputs.size())});

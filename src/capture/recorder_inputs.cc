@@ -56,7 +56,8 @@ void Recorder::ResolveInputs(const std::vector<TFE_TensorHandle*>& inputs, Pendi
                           ? ResolveResource(inputs[i], pending)
                           : ResolveInput(inputs[i], pending, static_cast<int>(i),
                                          static_cast<int>(inputs.size()), literal_producer);
-    edge.handle = reinterpret_cast<uint64_t>(inputs[i]);
+    // The address of a value that is let go comes back as another's: it would tell nothing.
+    edge.handle = payloads_->lets_go() ? 0 : reinterpret_cast<uint64_t>(inputs[i]);
     edges.push_back(edge);
   }
 }

@@ -58,6 +58,17 @@ void Recorder::ExecuteOp(TFE_Op* op, TFE_TensorHandle** outputs, int* num_output
   builder_.op(pending.id).name = builder_.Intern(name);
   ReadAttrs(op, pending.id);
   Run(op, context, pending, inputs, outputs, num_outputs, status);
+  Progress();
+}
+
+// Tells the sink, and the user once where it has failed.
+void Recorder::Progress() {
+  if (options_.sink == nullptr) return;
+  options_.sink->OnProgress(builder_.tables());
+  std::string& degraded = builder_.tables().info.degraded;
+  if (!degraded.empty() || options_.sink->status().ok()) return;
+  degraded = options_.sink->status().message();
+  if (options_.warn) options_.warn(degraded);
 }
 
 void Recorder::Run(TFE_Op* op, TFE_Context* context, Pending& pending,
@@ -212,7 +223,8 @@ void Recorder::AddOutput(TFE_TensorHandle* handle, OpId id, int index, bool keep
                  : keep     ? PayloadState::kKept
                             : PayloadState::kNotKept;
   // Resource and variant handles are held for their identity; they carry no value to speak of.
-  const bool held = record.state == PayloadState::kKept || !has_value;
+  const bool kept = record.state == PayloadState::kKept;
+  const bool held = (kept && !payloads_->lets_go()) || !has_value;
   // An op that gives back a handle that is known already has made no new one.
   if (held && !handles_.Find(handle)) record.handle = reinterpret_cast<uint64_t>(handle);
   const TensorId tensor = builder_.AddTensor(record);
@@ -222,7 +234,10 @@ void Recorder::AddOutput(TFE_TensorHandle* handle, OpId id, int index, bool keep
       payloads_->KeepStats(tensor, ComputeStats(*value));
     }
   }
-  if (held) {
+  if (kept && payloads_->lets_go()) {
+    payloads_->Store(tensor, tf::ShareHandle(handle));
+    handles_.InsertUnheld(handle, known);
+  } else if (held) {
     payloads_->Keep(tensor, tf::ShareHandle(handle));
     handles_.InsertHeld(handle, known);
   } else {
@@ -311,6 +326,7 @@ void Recorder::RecordCallback(const std::string& type, const std::vector<TFE_Ten
     variables_.OnRead(pending.watches[0].variable, pending.id, outputs[0], first);
     builder_.op(pending.id).kind = OpKind::kVariableRead;
   }
+  Progress();
 }
 
 }  // namespace flowscope::capture

@@ -106,7 +106,10 @@ void Recorder::KeepLate(const std::vector<std::pair<std::string, TFE_TensorHandl
     const auto known = handles_.Find(handle);
     if (!known || payloads_->Handle(known->tensor) != nullptr) continue;
     TensorRecord& tensor = builder_.tables().tensors[known->tensor];
-    if (tensor.producer == kNoId || tensor.state == PayloadState::kNoValue) continue;
+    if (tensor.producer == kNoId || tensor.state == PayloadState::kNoValue ||
+        tensor.state == PayloadState::kKept) {
+      continue;
+    }
     FactsScratch scratch;
     const OpFacts facts = FactsOf(builder_.tables(), tensor.producer, scratch, call);
     if (!options_.save->Matches(facts, nullptr) || OverBudget(tensor.nbytes)) continue;

@@ -262,7 +262,7 @@ TensorId VariableTracker::AddValueTensor(tf::HandlePtr value, bool keep) {
   }
   record.state = keep ? PayloadState::kKept : PayloadState::kNotKept;
   const TensorId id = builder_.AddTensor(record);
-  if (keep) payloads_.Keep(id, std::move(value));
+  if (keep) payloads_.Store(id, std::move(value));
   return id;
 }
 

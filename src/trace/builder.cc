@@ -181,28 +181,32 @@ std::string TraceBuilder::OpLabel(OpId id) const {
   return LayerLabel(id) + ":" + std::to_string(tables_.ops[id].pass);
 }
 
-void TraceBuilder::GroupVariables() {
-  std::vector<std::vector<VariableId>> of_module(tables_.modules.size());
-  for (VariableId id = 0; id < tables_.variables.size(); ++id) {
-    const ModuleId module = tables_.variables[id].module;
+void GroupVariables(TraceTables& tables) {
+  std::vector<std::vector<VariableId>> of_module(tables.modules.size());
+  for (VariableId id = 0; id < tables.variables.size(); ++id) {
+    const ModuleId module = tables.variables[id].module;
     if (module < of_module.size()) of_module[module].push_back(id);
   }
-  std::vector<VariableId>& lists = tables_.variable_lists;
+  std::vector<VariableId>& lists = tables.variable_lists;
   for (ModuleId id = 0; id < of_module.size(); ++id) {
-    if (tables_.modules[id].variables.count > 0) continue;
-    tables_.modules[id].variables = {static_cast<uint32_t>(lists.size()),
-                                     static_cast<uint32_t>(of_module[id].size())};
+    if (tables.modules[id].variables.count > 0 || of_module[id].empty()) continue;
+    tables.modules[id].variables = {static_cast<uint32_t>(lists.size()),
+                                    static_cast<uint32_t>(of_module[id].size())};
     lists.insert(lists.end(), of_module[id].begin(), of_module[id].end());
   }
+  // Nested ops end before the op around them, so accesses can stand out of order.
+  std::stable_sort(tables.accesses.begin(), tables.accesses.end(),
+                   [](const AccessRecord& a, const AccessRecord& b) { return a.op < b.op; });
+}
+
+void TraceBuilder::Close() {
+  while (scopes_.size() > 1) CloseScope(EndOfLastOp(), true);
+  GroupVariables(tables_);
 }
 
 std::shared_ptr<const Trace> TraceBuilder::Finish(
     std::shared_ptr<const PayloadSource> payloads) && {
-  while (scopes_.size() > 1) CloseScope(EndOfLastOp(), true);
-  GroupVariables();
-  // Nested ops end before the op around them, so accesses can stand out of order.
-  std::stable_sort(tables_.accesses.begin(), tables_.accesses.end(),
-                   [](const AccessRecord& a, const AccessRecord& b) { return a.op < b.op; });
+  Close();
   return std::make_shared<const Trace>(std::move(tables_), std::move(payloads));
 }
 

@@ -51,6 +51,8 @@ class TraceBuilder {
   std::string OpLabel(OpId id) const;
   std::string LayerLabel(OpId id) const;
 
+  // Ends everything that is open, so that the tables are those of the finished trace.
+  void Close();
   std::shared_ptr<const Trace> Finish(std::shared_ptr<const PayloadSource> payloads) &&;
 
  private:
@@ -75,7 +77,6 @@ class TraceBuilder {
   void AssignSite(OpRecord& op, Scope& scope);
   StringId RegionPathWithoutIterations(RegionId region);
   void CloseScope(int64_t now_ns, bool failed);
-  void GroupVariables();
   int64_t EndOfLastOp() const;
 
   TraceTables tables_;
@@ -84,5 +85,9 @@ class TraceBuilder {
   std::unordered_map<std::string, uint32_t> sites_per_type_;  // by type as labels write it
   std::vector<uint32_t> calls_per_module_;
 };
+
+// Gives every module that has none the span of its own variables, and puts accesses in the order of
+// their ops.
+void GroupVariables(TraceTables& tables);
 
 }  // namespace flowscope

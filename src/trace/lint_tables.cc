@@ -1,4 +1,6 @@
 // Ranges: what has to hold before anybody may follow an id.
+#include <vector>
+
 #include "trace/lint.h"
 #include "trace/lint_findings.h"
 
@@ -125,14 +127,17 @@ void CheckPlaces(const TraceTables& t, RangeCheck& check) {
 // Modules may stand in any order, so a circle has to be looked for.
 void CheckModuleParents(const TraceTables& t, Findings& findings) {
   findings.StartRule("parents of modules");
+  // Every module is walked over once: the walk from `start` stops at what an earlier one has seen.
+  std::vector<ModuleId> seen_from(t.modules.size(), kNoId);
   for (ModuleId start = 0; start < t.modules.size(); ++start) {
     ModuleId at = start;
-    size_t steps = 0;
-    while (at < t.modules.size() && steps <= t.modules.size()) {
+    while (at < t.modules.size() && seen_from[at] == kNoId) {
+      seen_from[at] = start;
       at = t.modules[at].parent;
-      ++steps;
     }
-    if (steps > t.modules.size()) findings.Add("the parents of module {} run in a circle", start);
+    if (at < t.modules.size() && seen_from[at] == start) {
+      findings.Add("the parents of module {} run in a circle", at);
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <unordered_set>
 
 namespace flowscope {
 namespace {
@@ -78,13 +79,17 @@ std::span<const EdgeRecord> Trace::inputs(OpId id) const {
 
 std::vector<OpId> Trace::Parents(OpId id) const {
   std::vector<OpId> parents;
+  // Most ops have a few inputs; one of a hundred thousand must not take their square.
+  constexpr uint32_t kFew = 32;
+  std::unordered_set<OpId> seen;
+  const bool few = op(id).inputs.count <= kFew;
   for (const EdgeRecord& edge : inputs(id)) {
     if (edge.tensor == kNoId) continue;
     const OpId producer = tensor(edge.tensor).producer;
     if (producer == kNoId) continue;
-    if (std::find(parents.begin(), parents.end(), producer) == parents.end()) {
-      parents.push_back(producer);
-    }
+    const bool known = few ? std::find(parents.begin(), parents.end(), producer) != parents.end()
+                           : !seen.insert(producer).second;
+    if (!known) parents.push_back(producer);
   }
   return parents;
 }

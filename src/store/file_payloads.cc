@@ -1,0 +1,266 @@
+#include "store/file_payloads.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "store/shard_header.h"
+#include "store/trace_format.h"
+
+namespace flowscope::store {
+namespace {
+
+constexpr const char* kStatsIntegers[] = {"count", "zeros", "nan", "pos_inf", "neg_inf"};
+constexpr const char* kStatsReals[] = {"min", "max", "mean", "std"};
+
+Cell At(const TableReader& table, std::string_view column) {
+  const int at = table.Find(column);
+  return at < 0 ? Cell() : table.cells()[static_cast<size_t>(at)];
+}
+
+// SQLite has no NaN: it becomes NULL.
+double RealOf(const Cell& cell) {
+  return cell.type == Cell::Type::kReal ? cell.real : std::numeric_limits<double>::quiet_NaN();
+}
+
+Stats StatsOf(const TableReader& table) {
+  Stats stats;
+  stats.numeric = At(table, "numeric").integer != 0;
+  int64_t* const integers[] = {&stats.count, &stats.zeros, &stats.nan, &stats.pos_inf,
+                               &stats.neg_inf};
+  for (size_t i = 0; i < std::size(integers); ++i) {
+    *integers[i] = At(table, kStatsIntegers[i]).integer;
+  }
+  double* const reals[] = {&stats.min, &stats.max, &stats.mean, &stats.std};
+  for (size_t i = 0; i < std::size(reals); ++i) *reals[i] = RealOf(At(table, kStatsReals[i]));
+  const std::string_view bins = At(table, "histogram").text;
+  if (bins.size() == sizeof(stats.histogram)) {
+    std::memcpy(stats.histogram.data(), bins.data(), bins.size());
+  }
+  return stats;
+}
+
+}  // namespace
+
+TableShape PayloadsShape() {
+  return {"payloads",
+          {{"tensor", "INTEGER"},
+           {"shard", "INTEGER"},
+           {"entry", "INTEGER"},
+           {"file_offset", "INTEGER"},
+           {"nbytes", "INTEGER"},
+           {"encoding", "TEXT"},
+           {"hash", "TEXT"}}};
+}
+
+TableShape StatsShape() {
+  TableShape shape{"stats", {{"tensor", "INTEGER"}, {"numeric", "INTEGER"}}};
+  for (const char* name : kStatsIntegers) shape.columns.push_back({name, "INTEGER"});
+  for (const char* name : kStatsReals) shape.columns.push_back({name, ""});
+  shape.columns.push_back({"histogram", "BLOB"});
+  return shape;
+}
+
+void AppendPayloadCells(const StoredValue& value, std::vector<Cell>& cells) {
+  cells.push_back(IntegerCell(value.shard));
+  cells.push_back(IntegerCell(value.entry));
+  cells.push_back(IntegerCell(static_cast<int64_t>(value.offset)));
+  cells.push_back(IntegerCell(static_cast<int64_t>(value.nbytes)));
+  cells.push_back(TextCell(EncodingName(value.encoding)));
+  cells.push_back(TextCell(value.hash));
+}
+
+void AppendStatsCells(const Stats& stats, std::vector<Cell>& cells) {
+  cells.push_back(IntegerCell(stats.numeric ? 1 : 0));
+  for (const int64_t n : {stats.count, stats.zeros, stats.nan, stats.pos_inf, stats.neg_inf}) {
+    cells.push_back(IntegerCell(n));
+  }
+  for (const double x : {stats.min, stats.max, stats.mean, stats.std}) {
+    cells.push_back(std::isnan(x) ? Cell() : RealCell(x));
+  }
+  cells.push_back(
+      BytesCell({reinterpret_cast<const char*>(stats.histogram.data()), sizeof(stats.histogram)}));
+}
+
+Result<std::shared_ptr<const FilePayloads>> FilePayloads::Open(const Container& container,
+                                                               Database& database,
+                                                               const StructureFile& file) {
+  auto payloads = std::make_shared<FilePayloads>();
+  payloads->path_ = container.path();
+  const StringPool& pool = file.tables.dims_pool;
+  for (uint32_t id = 0; id < pool.size(); ++id) {
+    Dims dims(pool.View(id).size() / sizeof(int64_t));
+    if (!dims.empty()) std::memcpy(dims.data(), pool.View(id).data(), pool.View(id).size());
+    payloads->dims_.push_back(std::move(dims));
+  }
+  FLOWSCOPE_RETURN_IF_ERROR(payloads->ReadRows(database, file));
+  FLOWSCOPE_RETURN_IF_ERROR(payloads->ReadStats(database, file));
+  payloads->MapShards(container, file.complete);
+  if (!file.complete) payloads->DropBroken();
+  payloads->verified_ = std::vector<std::atomic<bool>>(payloads->rows_.size());
+  return std::shared_ptr<const FilePayloads>(std::move(payloads));
+}
+
+Status FilePayloads::AddRow(const TableReader& table, const StructureFile& file) {
+  const Cell shard = At(table, "shard");
+  const Cell offset = At(table, "file_offset");
+  const Cell nbytes = At(table, "nbytes");
+  const Cell entry = At(table, "entry");
+  const auto encoding = EncodingFromName(At(table, "encoding").text);
+  const std::string_view hash = At(table, "hash").text;
+  if (table.id() < 0 || static_cast<uint64_t>(table.id()) >= file.tables.tensors.size()) {
+    return table.Wrong("tensor", "is out of range");
+  }
+  if (shard.integer < 0 || shard.integer >= static_cast<int64_t>(kMaxShards)) {
+    return table.Wrong("shard", "is out of range");
+  }
+  if (entry.integer < 0 || entry.integer >= kNoId) return table.Wrong("entry", "is out of range");
+  if (offset.integer < 0 || nbytes.integer < 0) return table.Wrong("file_offset", "is negative");
+  if (!encoding) return table.Wrong("encoding", "is not known to this version");
+  Row row;
+  if (hash.size() != row.hash.size()) return table.Wrong("hash", "does not have 32 digits");
+  row.tensor = static_cast<TensorId>(table.id());
+  row.shard = static_cast<uint32_t>(shard.integer);
+  row.entry = static_cast<TensorId>(entry.integer);
+  row.offset = static_cast<uint64_t>(offset.integer);
+  row.nbytes = static_cast<uint64_t>(nbytes.integer);
+  row.encoding = *encoding;
+  row.dtype = file.tables.tensors[row.tensor].dtype;
+  row.dims = file.tables.tensors[row.tensor].dims;
+  std::copy(hash.begin(), hash.end(), row.hash.begin());
+  rows_.push_back(row);
+  return Status::Ok();
+}
+
+Status FilePayloads::ReadRows(Database& database, const StructureFile& file) {
+  const TableShape* shape = file.Find("payloads");
+  if (shape == nullptr) {
+    return file.complete ? Corruption(path_ + " has no table payloads") : Status::Ok();
+  }
+  Result<TableReader> table = TableReader::Open(database, *shape);
+  if (!table.ok()) return table.status();
+  while (true) {
+    const Result<bool> more = table->Next();
+    if (!more.ok()) return more.status();
+    if (!*more) return file.Verify(*table);
+    FLOWSCOPE_RETURN_IF_ERROR(AddRow(*table, file));
+  }
+}
+
+Status FilePayloads::ReadStats(Database& database, const StructureFile& file) {
+  const TableShape* shape = file.Find("stats");
+  if (shape == nullptr) {
+    return file.complete ? Corruption(path_ + " has no table stats") : Status::Ok();
+  }
+  Result<TableReader> table = TableReader::Open(database, *shape);
+  if (!table.ok()) return table.status();
+  while (true) {
+    const Result<bool> more = table->Next();
+    if (!more.ok()) return more.status();
+    if (!*more) return file.Verify(*table);
+    if (table->id() < 0 || table->id() >= kNoId) return table->Wrong("tensor", "is out of range");
+    stats_.emplace(static_cast<TensorId>(table->id()), StatsOf(*table));
+  }
+}
+
+// All at once, so that a trace stays whole when its folder is moved or replaced.
+void FilePayloads::MapShards(const Container& container, bool complete) {
+  uint32_t count = 0;
+  for (const Row& row : rows_) count = std::max(count, row.shard + 1);
+  std::vector<bool> used(count);
+  for (const Row& row : rows_) used[row.shard] = true;
+  shards_.resize(count);
+  for (uint32_t number = 0; number < count; ++number) {
+    if (!used[number]) continue;
+    Shard& shard = shards_[number];
+    shard.name = ShardName(number);
+    Result<Member> member = container.Open(shard.name);
+    if (!member.ok() && !complete) {
+      shard.name = OpenShardName(number);
+      member = container.Open(shard.name);
+    }
+    shard.status = member.status();
+    if (member.ok()) shard.member = std::move(member).value();
+  }
+}
+
+void FilePayloads::DropBroken() {
+  std::erase_if(rows_, [this](const Row& row) {
+    Member member;
+    return !Locate(row, member).ok();
+  });
+}
+
+const FilePayloads::Row* FilePayloads::Find(TensorId tensor) const {
+  const auto it = std::lower_bound(rows_.begin(), rows_.end(), tensor,
+                                   [](const Row& row, TensorId id) { return row.tensor < id; });
+  return it == rows_.end() || it->tensor != tensor ? nullptr : &*it;
+}
+
+Status FilePayloads::Locate(const Row& row, Member& member) const {
+  const Shard& shard = shards_[row.shard];
+  if (!shard.status.ok()) return shard.status;
+  const std::string_view bytes = shard.member.bytes;
+  if (row.offset > bytes.size() || row.nbytes > bytes.size() - row.offset) {
+    return Corruption(fmt::format("{}/{} is cut off: it has {} bytes, a value lies at {} to {}",
+                                  path_, shard.name, bytes.size(), row.offset,
+                                  row.offset + row.nbytes));
+  }
+  member = {bytes.substr(row.offset, row.nbytes), shard.member.owner};
+  return Status::Ok();
+}
+
+Result<Payload> FilePayloads::Read(TensorId tensor) const {
+  const Row* row = Find(tensor);
+  if (row == nullptr) return Unavailable("the value is not in " + path_);
+  Member member;
+  FLOWSCOPE_RETURN_IF_ERROR(Locate(*row, member));
+  Result<Payload> payload =
+      Decode(row->encoding, member.bytes, row->dtype, dims_[row->dims], member.owner);
+  const std::string where = path_ + "/" + shards_[row->shard].name;
+  if (!payload.ok()) {
+    return Status(payload.status().code(), where + ": " + payload.status().message());
+  }
+  std::atomic<bool>& verified = verified_[static_cast<size_t>(row - rows_.data())];
+  if (!verified.load(std::memory_order_relaxed)) {
+    if (ContentHash(*payload) != std::string_view(row->hash.data(), row->hash.size())) {
+      return Corruption(where + ": the value is not the one that was written: its bytes changed");
+    }
+    verified.store(true, std::memory_order_relaxed);
+  }
+  return payload;
+}
+
+std::optional<std::string> FilePayloads::StoredHash(TensorId tensor) const {
+  const Row* row = Find(tensor);
+  if (row == nullptr) return std::nullopt;
+  return std::string(row->hash.data(), row->hash.size());
+}
+
+std::vector<ValueRow> FilePayloads::Values() const {
+  std::vector<ValueRow> values;
+  for (const Row& row : rows_) {
+    values.push_back({row.tensor,
+                      {row.shard, row.entry, row.offset, row.nbytes, row.encoding,
+                       std::string(row.hash.data(), row.hash.size())}});
+  }
+  return values;
+}
+
+std::vector<StatsRow> FilePayloads::StatsRows() const {
+  std::vector<StatsRow> rows;
+  for (const auto& [tensor, stats] : stats_) rows.push_back({tensor, stats});
+  std::sort(rows.begin(), rows.end(),
+            [](const StatsRow& a, const StatsRow& b) { return a.tensor < b.tensor; });
+  return rows;
+}
+
+std::optional<Stats> FilePayloads::StoredStats(TensorId tensor) const {
+  const auto it = stats_.find(tensor);
+  return it == stats_.end() ? std::nullopt : std::optional(it->second);
+}
+
+}  // namespace flowscope::store

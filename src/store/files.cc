@@ -1,0 +1,152 @@
+#include "store/files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <system_error>
+
+#include <fmt/format.h>
+
+namespace flowscope::store {
+namespace {
+
+constexpr mode_t kFileMode = 0644;
+constexpr mode_t kFolderMode = 0755;
+
+}  // namespace
+
+Status SystemError(std::string_view action, const std::string& path) {
+  const std::string reason = std::error_code(errno, std::generic_category()).message();
+  return IoError(fmt::format("cannot {} {}: {}", action, path, reason));
+}
+
+File& File::operator=(File&& other) noexcept {
+  if (this != &other) {
+    (void)Close();
+    fd_ = std::exchange(other.fd_, -1);
+    path_ = std::move(other.path_);
+  }
+  return *this;
+}
+
+Result<File> File::OpenRead(const std::string& path, bool follow) {
+  // Non-blocking, so that a pipe in a hostile folder does not wait for a writer.
+  const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (follow ? 0 : O_NOFOLLOW);
+  File file(::open(path.c_str(), flags), path);
+  if (!file.open()) return SystemError("open", path);
+  struct stat info{};
+  if (::fstat(file.fd(), &info) != 0) return SystemError("look at", path);
+  if (!S_ISREG(info.st_mode)) return IoError(path + " is not a regular file");
+  return file;
+}
+
+Result<File> File::Create(const std::string& path) {
+  const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
+  File file(::open(path.c_str(), flags, kFileMode), path);
+  if (!file.open()) return SystemError("create", path);
+  return file;
+}
+
+Result<uint64_t> File::Size() const {
+  struct stat info{};
+  if (::fstat(fd_, &info) != 0) return SystemError("look at", path_);
+  return static_cast<uint64_t>(info.st_size);
+}
+
+Status File::WriteAt(uint64_t offset, const void* data, size_t nbytes) {
+  const auto* at = static_cast<const char*>(data);
+  while (nbytes > 0) {
+    const ssize_t count = ::pwrite(fd_, at, nbytes, static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return SystemError("write", path_);
+    at += count;
+    offset += static_cast<uint64_t>(count);
+    nbytes -= static_cast<size_t>(count);
+  }
+  return Status::Ok();
+}
+
+Status File::Close() {
+  if (fd_ < 0) return Status::Ok();
+  if (::close(std::exchange(fd_, -1)) != 0) return SystemError("close", path_);
+  return Status::Ok();
+}
+
+Result<std::shared_ptr<const Mapping>> Mapping::Map(const File& file) {
+  const Result<uint64_t> size = file.Size();
+  if (!size.ok()) return size.status();
+  void* data = nullptr;
+  if (*size > 0) {
+    data = ::mmap(nullptr, *size, PROT_READ, MAP_SHARED, file.fd(), 0);
+    if (data == MAP_FAILED) return SystemError("map", file.path());
+  }
+  return std::shared_ptr<const Mapping>(new Mapping(data, *size));
+}
+
+Mapping::~Mapping() {
+  if (data_ != nullptr) ::munmap(const_cast<void*>(data_), size_);
+}
+
+bool IsFolder(const std::string& path) {
+  struct stat info{};
+  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+bool Exists(const std::string& path) {
+  struct stat info{};
+  return ::lstat(path.c_str(), &info) == 0;
+}
+
+std::string WithoutTrailingSlash(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+std::string TemporaryBeside(const std::string& path) {
+  static std::atomic<uint32_t> number = 0;
+  const size_t slash = path.rfind('/');
+  const size_t name = slash == std::string::npos ? 0 : slash + 1;
+  return fmt::format("{}.{}.{}-{}.tmp", path.substr(0, name), path.substr(name), ::getpid(),
+                     number++);
+}
+
+Status MakeFolder(const std::string& path) {
+  if (::mkdir(path.c_str(), kFolderMode) != 0) return SystemError("make folder", path);
+  return Status::Ok();
+}
+
+Status RemoveFlat(const std::string& folder) {
+  DIR* entries = ::opendir(folder.c_str());
+  if (entries == nullptr) return SystemError("read folder", folder);
+  Status status;
+  while (const dirent* entry = ::readdir(entries)) {
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    if (::unlinkat(::dirfd(entries), entry->d_name, 0) != 0) {
+      status = SystemError("remove", folder + "/" + entry->d_name);
+    }
+  }
+  ::closedir(entries);
+  if (!status.ok()) return status;
+  if (::rmdir(folder.c_str()) != 0) return SystemError("remove folder", folder);
+  return Status::Ok();
+}
+
+Status RemoveFile(const std::string& path) {
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) return SystemError("remove", path);
+  return Status::Ok();
+}
+
+Status Rename(const std::string& from, const std::string& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) return SystemError("rename " + from + " to", to);
+  return Status::Ok();
+}
+
+}  // namespace flowscope::store

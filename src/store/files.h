@@ -1,0 +1,76 @@
+// Files as the store needs them. Errors name the path, what the system said, and what was tried.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/status.h"
+
+namespace flowscope::store {
+
+// Owns a descriptor.
+class File {
+ public:
+  File() = default;
+  File(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  ~File() { (void)Close(); }
+  File(File&& other) noexcept : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
+  File& operator=(File&& other) noexcept;
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  // Regular files only; a symbolic link at the end of the path is refused where `follow` is false.
+  static Result<File> OpenRead(const std::string& path, bool follow = true);
+  // A new file; an existing one is an error.
+  static Result<File> Create(const std::string& path);
+
+  bool open() const { return fd_ >= 0; }
+  int fd() const { return fd_; }
+  const std::string& path() const { return path_; }
+
+  Result<uint64_t> Size() const;
+  Status WriteAt(uint64_t offset, const void* data, size_t nbytes);
+  Status Close();
+
+ private:
+  int fd_ = -1;
+  std::string path_;
+};
+
+// Memory that shows a whole file, read-only, for as long as it lives. A file that is cut short
+// meanwhile is the reader's death (SIGBUS), as for every mapping: the store never shortens one.
+class Mapping {
+ public:
+  static Result<std::shared_ptr<const Mapping>> Map(const File& file);
+  ~Mapping();
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+  std::string_view bytes() const { return {static_cast<const char*>(data_), size_}; }
+
+ private:
+  Mapping(const void* data, size_t size) : data_(data), size_(size) {}
+  const void* data_;
+  size_t size_;
+};
+
+bool IsFolder(const std::string& path);
+bool Exists(const std::string& path);
+// "a/b.flow/" -> "a/b.flow"
+std::string WithoutTrailingSlash(std::string path);
+// A new folder or file name beside `path`, hidden and of this process.
+std::string TemporaryBeside(const std::string& path);
+Status MakeFolder(const std::string& path);
+// Removes a folder of ours and the plain files in it; what is not ours stays and is an error.
+Status RemoveFlat(const std::string& folder);
+Status RemoveFile(const std::string& path);
+Status Rename(const std::string& from, const std::string& to);
+// "cannot ACTION PATH: REASON", from errno.
+Status SystemError(std::string_view action, const std::string& path);
+
+}  // namespace flowscope::store

@@ -1,0 +1,109 @@
+#include "store/shard_writer.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/stats.h"
+#include "store/trace_format.h"
+
+namespace flowscope::store {
+namespace {
+
+// Smaller values are gathered before they are written.
+constexpr size_t kBufferBytes = size_t{1} << 20;
+constexpr size_t kSmallBytes = size_t{64} << 10;
+constexpr uint64_t kLeastHeaderBytes = 4096;
+constexpr uint64_t kHeaderBytesPerValue = 256;
+
+}  // namespace
+
+ShardLimits LimitsFor(size_t num_values) {
+  const uint64_t wanted = kLeastHeaderBytes + kHeaderBytesPerValue * num_values;
+  const uint64_t header = std::min<uint64_t>(wanted, kMaxHeaderBytes);
+  return {header / kAlignment * kAlignment - sizeof(uint64_t), kShardBytes};
+}
+
+Result<StoredValue> ShardWriter::Put(TensorId tensor, const Payload& payload) {
+  StoredValue value;
+  value.hash = ContentHash(payload);
+  const auto known = by_hash_.find(value.hash);
+  if (known != by_hash_.end()) return known->second;
+  const Encoded encoded = Encode(payload, compress_);
+  value.encoding = encoded.encoding;
+  value.nbytes = encoded.bytes().size();
+  value.entry = tensor;
+  if (file_.open() && Full(value.nbytes, payload.dims.size())) {
+    FLOWSCOPE_RETURN_IF_ERROR(CloseShard());
+  }
+  if (!file_.open()) FLOWSCOPE_RETURN_IF_ERROR(OpenShard());
+  FLOWSCOPE_RETURN_IF_ERROR(Pad());
+  value.shard = num_shards_ - 1;
+  value.offset = data_begin() + data_size_;
+  header_.AddValue(value, payload.dtype, payload.dims, data_size_);
+  FLOWSCOPE_RETURN_IF_ERROR(Append(encoded.bytes()));
+  by_hash_.emplace(value.hash, value);
+  return value;
+}
+
+bool ShardWriter::Full(uint64_t nbytes, size_t rank) const {
+  const bool data_full = data_size_ > 0 && data_size_ + nbytes > limits_.data_bytes;
+  return data_full || header_.SizeWithOneMore(rank) > limits_.header_bytes;
+}
+
+Status ShardWriter::OpenShard() {
+  if (num_shards_ >= kMaxShards) return Unsupported(folder_ + " has too many shards");
+  Result<File> file = File::Create(folder_ + "/" + OpenShardName(num_shards_));
+  if (!file.ok()) return file.status();
+  file_ = std::move(file).value();
+  ++num_shards_;
+  header_ = ShardHeader();
+  data_size_ = 0;
+  // Room for the header, empty as yet.
+  const uint64_t nbytes = limits_.header_bytes;
+  std::string room(sizeof(nbytes) + nbytes, ' ');
+  std::memcpy(room.data(), &nbytes, sizeof(nbytes));
+  std::memcpy(room.data() + sizeof(nbytes), "{}", 2);
+  return file_.WriteAt(0, room.data(), room.size());
+}
+
+Status ShardWriter::Pad() {
+  const uint64_t filler = (kAlignment - data_size_ % kAlignment) % kAlignment;
+  if (filler == 0) return Status::Ok();
+  header_.AddFiller(data_size_, filler);
+  return Append(std::string(filler, '\0'));
+}
+
+Status ShardWriter::Append(std::string_view bytes) {
+  if (bytes.size() < kSmallBytes) {
+    buffer_ += bytes;
+    data_size_ += bytes.size();
+    return buffer_.size() < kBufferBytes ? Status::Ok() : Flush();
+  }
+  FLOWSCOPE_RETURN_IF_ERROR(Flush());
+  FLOWSCOPE_RETURN_IF_ERROR(file_.WriteAt(data_begin() + data_size_, bytes.data(), bytes.size()));
+  data_size_ += bytes.size();
+  return Status::Ok();
+}
+
+Status ShardWriter::Flush() {
+  if (buffer_.empty()) return Status::Ok();
+  const uint64_t begin = data_begin() + data_size_ - buffer_.size();
+  const Status status = file_.WriteAt(begin, buffer_.data(), buffer_.size());
+  buffer_.clear();
+  return status;
+}
+
+Status ShardWriter::CloseShard() {
+  FLOWSCOPE_RETURN_IF_ERROR(Flush());
+  std::string header = header_.Text();
+  if (header.size() > limits_.header_bytes) return Internal("a shard's header has no room");
+  header.resize(limits_.header_bytes, ' ');
+  FLOWSCOPE_RETURN_IF_ERROR(file_.WriteAt(sizeof(uint64_t), header.data(), header.size()));
+  FLOWSCOPE_RETURN_IF_ERROR(file_.Close());
+  return Rename(folder_ + "/" + OpenShardName(num_shards_ - 1),
+                folder_ + "/" + ShardName(num_shards_ - 1));
+}
+
+Status ShardWriter::Finish() { return file_.open() ? CloseShard() : Status::Ok(); }
+
+}  // namespace flowscope::store

@@ -1,0 +1,57 @@
+// Appends values to safetensors files. Equal values are stored once.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/payload.h"
+#include "store/files.h"
+#include "store/shard_header.h"
+
+namespace flowscope::store {
+
+struct ShardLimits {
+  uint64_t header_bytes = 0;  // reserved; with the 8 bytes before it a multiple of kAlignment
+  uint64_t data_bytes = 0;    // after which a shard is closed
+};
+
+// Limits for so many values: a small trace is a small file.
+ShardLimits LimitsFor(size_t num_values);
+
+// A shard is "tensors-N.part" with room for its header until it is closed; then the header is
+// written and the file takes its name. Not thread-safe.
+class ShardWriter {
+ public:
+  ShardWriter(std::string folder, ShardLimits limits, bool compress)
+      : folder_(std::move(folder)), limits_(limits), compress_(compress) {}
+
+  Result<StoredValue> Put(TensorId tensor, const Payload& payload);
+  // Everything that was put is in files of the system afterwards.
+  Status Flush();
+  // Closes the shard that is open.
+  Status Finish();
+
+  uint32_t num_shards() const { return num_shards_; }
+
+ private:
+  Status OpenShard();
+  Status CloseShard();
+  Status Append(std::string_view bytes);
+  Status Pad();
+  bool Full(uint64_t nbytes, size_t rank) const;
+  uint64_t data_begin() const { return sizeof(uint64_t) + limits_.header_bytes; }
+
+  std::string folder_;
+  ShardLimits limits_;
+  bool compress_ = false;
+  File file_;
+  ShardHeader header_;
+  std::string buffer_;  // appended and not yet written
+  uint64_t data_size_ = 0;
+  uint32_t num_shards_ = 0;
+  std::unordered_map<std::string, StoredValue> by_hash_;
+};
+
+}  // namespace flowscope::store

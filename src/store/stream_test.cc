@@ -1,0 +1,140 @@
+// Recordings that are written while they run.
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "base/stats.h"
+#include "store/stream_writer.h"
+#include "store/testing.h"
+
+namespace flowscope::store {
+namespace {
+
+class StreamTest : public StoreTest {
+ protected:
+  std::shared_ptr<StreamWriter> Start(const std::string& name, StreamOptions options = {}) {
+    Result<std::shared_ptr<StreamWriter>> writer = StreamWriter::Create(Path(name), options);
+    EXPECT_TRUE(writer.ok()) << writer.status().ToString();
+    return writer.ok() ? *writer : nullptr;
+  }
+
+  // A recording of `count` ops, told to `sink` op by op.
+  static void Record(TraceMaker& m, EventSink& sink, int count) {
+    TensorId x = m.Input("x", {4}, {1, 2, 3, 4});
+    TensorId told = 0;
+    m.Call("self", [&] {
+      for (int i = 0; i < count; ++i) {
+        x = m.Op("Relu", {x}, {.dims = {4}, .values = {float(i), 1, 2, 3}});
+        for (; told <= x; ++told) Tell(m, sink, told);
+        sink.OnProgress(m.tables());
+      }
+    });
+  }
+  static void Tell(TraceMaker& m, EventSink& sink, TensorId tensor) {
+    const Result<Payload> value = m.payloads().Read(tensor);
+    if (value.ok()) sink.OnValue(tensor, 16, [value] { return *value; });
+  }
+};
+
+TEST_F(StreamTest, AFinishedStreamIsATrace) {
+  const auto writer = Start("a.flow");
+  TraceMaker m;
+  Record(m, *writer, 300);
+  const auto live = m.Finish();
+  const EventSink::Kept kept = writer->Finish(live->tables());
+  ASSERT_TRUE(writer->status().ok()) << writer->status().ToString();
+  ASSERT_NE(kept.payloads, nullptr);
+  const auto loaded = OpenTrace(Path("a.flow"));
+  ASSERT_TRUE(loaded.ok()) << loaded.status().ToString();
+  EXPECT_FALSE((*loaded)->info().interrupted);
+  ASSERT_EQ((*loaded)->num_ops(), live->num_ops());
+  for (TensorId id = 0; id < live->tables().tensors.size(); ++id) {
+    EXPECT_EQ(ContentHash(*live->ReadTensor(id)), ContentHash(*(*loaded)->ReadTensor(id)));
+    EXPECT_EQ(ContentHash(*live->ReadTensor(id)), ContentHash(*kept.payloads->Read(id)));
+  }
+}
+
+TEST_F(StreamTest, WhatWasCommittedIsThereWithoutAnEnd) {
+  const auto writer = Start("a.flow");
+  EXPECT_EQ((*OpenTrace(Path("a.flow")))->num_ops(), 0U);
+  TraceMaker m;
+  Record(m, *writer, 1000);
+  std::shared_ptr<const Trace> trace;
+  for (int i = 0; i < 500 && (trace == nullptr || trace->num_ops() < 900); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const auto loaded = OpenTrace(Path("a.flow"));
+    ASSERT_TRUE(loaded.ok()) << loaded.status().ToString();
+    trace = *loaded;
+  }
+  EXPECT_GE(trace->num_ops(), 900U);
+  EXPECT_TRUE(trace->info().interrupted);
+  EXPECT_TRUE(Lint(*trace).empty()) << Lint(*trace).front();
+  for (TensorId id = 0; id < trace->tables().tensors.size(); ++id) {
+    ASSERT_TRUE(trace->ReadTensor(id).ok()) << id << trace->ReadTensor(id).status().ToString();
+    EXPECT_EQ(ContentHash(*m.payloads().Read(id)), ContentHash(*trace->ReadTensor(id)));
+  }
+}
+
+TEST_F(StreamTest, RepairWritesTheEnd) {
+  {
+    const auto writer = Start("a.flow");
+    TraceMaker m;
+    Record(m, *writer, 200);
+  }
+  const auto before = OpenTrace(Path("a.flow"));
+  ASSERT_TRUE(before.ok());
+  ASSERT_TRUE(RepairTrace(Path("a.flow")).ok()) << RepairTrace(Path("a.flow")).ToString();
+  EXPECT_TRUE(std::filesystem::exists(Path("a.flow/tensors-00000.safetensors")));
+  EXPECT_FALSE(std::filesystem::exists(Path("a.flow/trace.sqlite-wal")));
+  const auto after = OpenTrace(Path("a.flow"));
+  ASSERT_TRUE(after.ok()) << after.status().ToString();
+  EXPECT_TRUE((*after)->info().interrupted);
+  EXPECT_EQ((*after)->num_ops(), (*before)->num_ops());
+  ASSERT_GT((*after)->num_ops(), 100U);
+  EXPECT_EQ(ContentHash(*(*after)->ReadTensor(50)), ContentHash(*(*before)->ReadTensor(50)));
+  EXPECT_TRUE(RepairTrace(Path("a.flow")).ok());
+}
+
+TEST_F(StreamTest, WaitsWhereTooMuchIsPending) {
+  StreamOptions options;
+  options.max_pending = 10'000;
+  const auto writer = Start("a.flow", options);
+  TraceMaker m;
+  m.Input("x", {4}, {1, 2, 3, 4});
+  std::atomic<int> pending = 0;
+  int most = 0;
+  for (int i = 0; i < 200; ++i) {
+    most = std::max(most, ++pending);
+    writer->OnValue(0, 4000, [&pending, value = m.payloads().Read(0)] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      --pending;
+      return value;
+    });
+  }
+  EXPECT_LE(most, 4);
+}
+
+TEST_F(StreamTest, AFolderThatVanishesIsOneError) {
+  const auto writer = Start("a.flow");
+  TraceMaker m;
+  Record(m, *writer, 10);
+  std::filesystem::remove_all(Path("a.flow"));
+  const EventSink::Kept kept = writer->Finish(m.Finish()->tables());
+  EXPECT_FALSE(writer->status().ok());
+  EXPECT_NE(writer->status().message().find("a.flow"), std::string::npos);
+  EXPECT_EQ(kept.payloads, nullptr);
+}
+
+TEST_F(StreamTest, WhatIsThereIsLeftAlone) {
+  SaveSmall("a.flow");
+  EXPECT_EQ(StreamWriter::Create(Path("a.flow"), {}).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(StreamWriter::Create(Path("a.flow.zip"), {}).status().code(),
+            StatusCode::kInvalidArgument);
+  EXPECT_EQ(StreamWriter::Create(Path("no/a.flow"), {}).status().code(), StatusCode::kIo);
+  StreamOptions overwrite;
+  overwrite.overwrite = true;
+  EXPECT_TRUE(StreamWriter::Create(Path("a.flow"), overwrite).ok());
+}
+
+}  // namespace
+}  // namespace flowscope::store

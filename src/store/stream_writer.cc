@@ -1,0 +1,281 @@
+#include "store/stream_writer.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "store/file_payloads.h"
+#include "store/files.h"
+#include "store/reader.h"
+#include "store/trace_format.h"
+#include "store/writer.h"
+
+namespace flowscope::store {
+namespace {
+
+constexpr uint64_t kStreamHeaderBytes = kMaxHeaderBytes - sizeof(uint64_t);
+constexpr uint64_t kStreamShardBytes = uint64_t{256} << 20;
+// Small values count too: each is a handle and a place in the queue.
+constexpr int64_t kBytesPerJob = 1024;
+
+constexpr std::string_view kCreateTable = "CREATE TABLE ";
+
+int64_t NowNs() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
+}  // namespace
+
+StreamWriter::StreamWriter(std::string path, const StreamOptions& options, Database database)
+    : path_(std::move(path)),
+      options_(options),
+      database_(std::move(database)),
+      shards_(path_, {kStreamHeaderBytes, kStreamShardBytes}, options.compress) {}
+
+// Under the name stands a trace from the beginning, one without ops: made beside and renamed.
+Status StreamWriter::Prepare(const std::string& path, const StreamOptions& options) {
+  const std::string temporary = TemporaryBeside(path);
+  FLOWSCOPE_RETURN_IF_ERROR(MakeFolder(temporary));
+  const auto make = [&]() -> Status {
+    Result<Database> database =
+        Database::Create(temporary + "/" + std::string(kDatabaseName), true);
+    if (!database.ok()) return database.status();
+    StreamWriter first(temporary, options, std::move(database).value());
+    Batch empty = BatchMaker().Make(TraceTables(), NowNs());
+    FLOWSCOPE_RETURN_IF_ERROR(first.WriteBatch(empty));
+    first.inserts_.clear();
+    return first.database_->Close();
+  };
+  Status status = make();
+  if (status.ok()) status = MoveIntoPlace(temporary, path, options.overwrite);
+  if (!status.ok() && Exists(temporary)) (void)RemoveFlat(temporary);
+  return status;
+}
+
+Result<std::shared_ptr<StreamWriter>> StreamWriter::Create(const std::string& given,
+                                                           const StreamOptions& options) {
+  const std::string path = WithoutTrailingSlash(given);
+  FLOWSCOPE_RETURN_IF_ERROR(CheckTarget(path, options.overwrite));
+  if (!path.ends_with(kFolderSuffix)) {
+    return InvalidArgument(path +
+                           " is a zip, which cannot be written piece by piece: stream to "
+                           "NAME.flow, load it and save that as NAME.flow.zip");
+  }
+  FLOWSCOPE_RETURN_IF_ERROR(Prepare(path, options));
+  Result<Database> database = Database::Create(path + "/" + std::string(kDatabaseName), true);
+  if (!database.ok()) return database.status();
+  std::shared_ptr<StreamWriter> writer(
+      new StreamWriter(path, options, std::move(database).value()));
+  writer->thread_ = std::thread([self = writer.get()] { self->Run(); });
+  return writer;
+}
+
+StreamWriter::~StreamWriter() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void StreamWriter::OnValue(TensorId tensor, int64_t nbytes, ReadValue read) {
+  Push(Value{tensor, nbytes, std::move(read)}, nbytes + kBytesPerJob);
+}
+
+void StreamWriter::OnStats(TensorId tensor, const Stats& stats) {
+  Push(StatsRow{tensor, stats}, kBytesPerJob);
+}
+
+void StreamWriter::OnProgress(const TraceTables& tables) {
+  const int64_t now = NowNs();
+  if (batches_.Due(tables, now) && status().ok()) Push(batches_.Make(tables, now), kBytesPerJob);
+}
+
+Status StreamWriter::status() const {
+  const std::lock_guard lock(mutex_);
+  return status_;
+}
+
+// Waits where too much is pending; one value larger than the bound passes alone.
+void StreamWriter::Push(Job job, int64_t nbytes) {
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] {
+      return !status_.ok() || pending_ == 0 || pending_ + nbytes <= options_.max_pending;
+    });
+    if (!status_.ok()) return;
+    pending_ += nbytes;
+    jobs_.push_back(std::move(job));
+  }
+  changed_.notify_all();
+}
+
+void StreamWriter::Fail(const Status& status) {
+  std::deque<Job> dropped;  // values are let go outside of the lock
+  const std::lock_guard lock(mutex_);
+  if (status_.ok()) {
+    status_ = Status(status.code(), fmt::format("streaming to {} stopped: {}. The model is not "
+                                                "touched by this; what was written so far can be "
+                                                "loaded",
+                                                path_, status.message()));
+  }
+  dropped.swap(jobs_);
+  pending_ = 0;
+}
+
+void StreamWriter::Run() {
+  while (true) {
+    std::optional<Job> job;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return !jobs_.empty() || ending_; });
+      if (jobs_.empty()) return;
+      job = std::move(jobs_.front());
+      jobs_.pop_front();
+    }
+    int64_t nbytes = kBytesPerJob;
+    if (const auto* value = std::get_if<Value>(&*job)) nbytes += value->nbytes;
+    const Status status = Write(*job);
+    job.reset();
+    if (!status.ok()) Fail(status);
+    {
+      const std::lock_guard lock(mutex_);
+      pending_ = std::max<int64_t>(pending_ - nbytes, 0);
+    }
+    changed_.notify_all();
+  }
+}
+
+Status StreamWriter::Write(Job& job) {
+  if (auto* value = std::get_if<Value>(&job)) return WriteValue(*value);
+  if (auto* stats = std::get_if<StatsRow>(&job)) {
+    stats_.push_back(*stats);
+    return Status::Ok();
+  }
+  return WriteBatch(std::get<Batch>(job));
+}
+
+// A value that cannot be read is one that was not kept; the recording goes on.
+Status StreamWriter::WriteValue(Value& value) {
+  const Result<Payload> payload = value.read();
+  if (!payload.ok()) return Status::Ok();
+  Result<StoredValue> stored = shards_.Put(value.tensor, *payload);
+  if (!stored.ok()) return stored.status();
+  values_.push_back({value.tensor, std::move(stored).value()});
+  return Status::Ok();
+}
+
+Status StreamWriter::WriteBatch(Batch& batch) {
+  FLOWSCOPE_RETURN_IF_ERROR(shards_.Flush());
+  FLOWSCOPE_RETURN_IF_ERROR(database_->Execute("BEGIN"));
+  for (const RowBatch& rows : batch) FLOWSCOPE_RETURN_IF_ERROR(WriteRows(rows));
+  FLOWSCOPE_RETURN_IF_ERROR(WriteOwnRows());
+  return database_->Execute("COMMIT");
+}
+
+Result<Statement*> StreamWriter::InsertInto(const TableShape& shape) {
+  for (auto& [name, statement] : inserts_) {
+    if (name == shape.name) return &statement;
+  }
+  std::string create = CreateTableText(shape);
+  create.insert(kCreateTable.size(), "IF NOT EXISTS ");
+  FLOWSCOPE_RETURN_IF_ERROR(database_->Execute(create));
+  std::string marks = "?";
+  for (size_t i = 1; i < shape.columns.size(); ++i) marks += ", ?";
+  Result<Statement> statement = database_->Prepare(
+      fmt::format("INSERT OR REPLACE INTO \"{}\" VALUES({})", shape.name, marks));
+  if (!statement.ok()) return statement.status();
+  return &inserts_.emplace_back(shape.name, std::move(statement).value()).second;
+}
+
+Status StreamWriter::WriteRows(const RowBatch& rows) {
+  const Result<Statement*> insert = InsertInto(rows.shape);
+  if (!insert.ok()) return insert.status();
+  const size_t columns = rows.shape.columns.size() - 1;
+  for (size_t row = 0; row < rows.ids.size(); ++row) {
+    (*insert)->Bind(0, IntegerCell(rows.ids[row]));
+    for (size_t i = 0; i < columns; ++i) {
+      (*insert)->Bind(static_cast<int>(i) + 1, rows.cells[row * columns + i]);
+    }
+    FLOWSCOPE_RETURN_IF_ERROR((*insert)->Run());
+  }
+  return Status::Ok();
+}
+
+// Rows stay until the end: they are written once more then.
+// Values and statistics of the tensors that this batch and those before it have told.
+Status StreamWriter::WriteOwnRows() {
+  RowBatch payloads{PayloadsShape(), {}, {}, {}};
+  for (; values_committed_ < values_.size(); ++values_committed_) {
+    payloads.ids.push_back(values_[values_committed_].tensor);
+    AppendPayloadCells(values_[values_committed_].value, payloads.cells);
+  }
+  RowBatch stats{StatsShape(), {}, {}, {}};
+  for (; stats_committed_ < stats_.size(); ++stats_committed_) {
+    stats.ids.push_back(stats_[stats_committed_].tensor);
+    AppendStatsCells(stats_[stats_committed_].stats, stats.cells);
+  }
+  FLOWSCOPE_RETURN_IF_ERROR(WriteRows(payloads));
+  return WriteRows(stats);
+}
+
+// A tensor's value or statistics count once, whoever brought them.
+void StreamWriter::SortRows() {
+  const auto by_tensor = [](const auto& a, const auto& b) { return a.tensor < b.tensor; };
+  const auto same = [](const auto& a, const auto& b) { return a.tensor == b.tensor; };
+  std::stable_sort(values_.begin(), values_.end(), by_tensor);
+  values_.erase(std::unique(values_.begin(), values_.end(), same), values_.end());
+  std::stable_sort(stats_.begin(), stats_.end(), by_tensor);
+  stats_.erase(std::unique(stats_.begin(), stats_.end(), same), stats_.end());
+}
+
+// The structure once more, as trace.save writes it: rows that changed in place, and checksums.
+Status StreamWriter::WriteWhole(const TraceTables& tables) {
+  SortRows();
+  const std::string name = path_ + "/" + std::string(kDatabaseName);
+  const std::string temporary = TemporaryBeside(name);
+  FLOWSCOPE_RETURN_IF_ERROR(
+      WriteWholeDatabase(temporary, tables, {configs_, {}, {}}, values_, stats_));
+  return Rename(temporary, name);
+}
+
+// The database is whole and without a log beside it before it is replaced: a kill in between leaves
+// one of the two.
+Status StreamWriter::Close(const TraceTables& tables) {
+  FLOWSCOPE_RETURN_IF_ERROR(status());
+  Batch rest = batches_.Make(tables, NowNs());
+  FLOWSCOPE_RETURN_IF_ERROR(WriteBatch(rest));
+  FLOWSCOPE_RETURN_IF_ERROR(shards_.Finish());
+  inserts_.clear();
+  FLOWSCOPE_RETURN_IF_ERROR(
+      database_->Execute("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE;"));
+  FLOWSCOPE_RETURN_IF_ERROR(database_->Close());
+  return WriteWhole(tables);
+}
+
+StreamWriter::Kept StreamWriter::Finish(const TraceTables& tables) {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  if (const Status status = Close(tables); !status.ok()) Fail(status);
+  inserts_.clear();
+  database_.reset();
+  Kept kept;
+  kept.has.resize(tables.tensors.size());
+  const auto payloads = OpenPayloads(path_, tables);
+  if (!payloads.ok()) {
+    Fail(payloads.status());
+    return kept;
+  }
+  for (TensorId id = 0; id < kept.has.size(); ++id) kept.has[id] = (*payloads)->Has(id);
+  kept.payloads = *payloads;
+  return kept;
+}
+
+}  // namespace flowscope::store

@@ -1,0 +1,99 @@
+// Writes a recording into NAME.flow while it runs, on a thread of its own.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "store/batch.h"
+#include "store/shard_writer.h"
+#include "store/sqlite.h"
+#include "store/whole_database.h"
+#include "trace/event_sink.h"
+
+namespace flowscope::store {
+
+struct StreamOptions {
+  int64_t max_pending = int64_t{256} << 20;  // bytes of values that wait to be written
+  bool overwrite = false;
+  bool compress = false;
+};
+
+// Bytes first, then the rows that name them: a process that is killed leaves a folder that
+// OpenTrace reads, with everything that was committed. Nothing waits for the disk itself, so a
+// power failure can lose more.
+class StreamWriter : public EventSink {
+ public:
+  // Makes the folder; fails where that cannot be.
+  static Result<std::shared_ptr<StreamWriter>> Create(const std::string& path,
+                                                      const StreamOptions& options);
+  // Ends the thread. A recording that was not finished stays interrupted.
+  ~StreamWriter() override;
+  StreamWriter(const StreamWriter&) = delete;
+  StreamWriter& operator=(const StreamWriter&) = delete;
+
+  // By module, where the records have none; before Finish.
+  void SetModuleConfigs(std::vector<std::string> configs) { configs_ = std::move(configs); }
+
+  void OnValue(TensorId tensor, int64_t nbytes, ReadValue read) override;
+  void OnStats(TensorId tensor, const Stats& stats) override;
+  void OnProgress(const TraceTables& tables) override;
+  Status status() const override;
+  Kept Finish(const TraceTables& tables) override;
+
+ private:
+  struct Value {
+    TensorId tensor = kNoId;
+    int64_t nbytes = 0;
+    ReadValue read;
+  };
+  using Job = std::variant<Value, StatsRow, Batch>;
+
+  StreamWriter(std::string path, const StreamOptions& options, Database database);
+
+  static Status Prepare(const std::string& path, const StreamOptions& options);
+  void Push(Job job, int64_t nbytes);
+  void Run();
+  void Fail(const Status& status);
+  Status Write(Job& job);
+  Status WriteValue(Value& value);
+  Status WriteBatch(Batch& batch);
+  Status WriteRows(const RowBatch& rows);
+  Status WriteOwnRows();
+  Result<Statement*> InsertInto(const TableShape& shape);
+  Status Close(const TraceTables& tables);
+  Status WriteWhole(const TraceTables& tables);
+  void SortRows();
+
+  std::string path_;
+  StreamOptions options_;
+
+  // Of the writing thread; of the recording thread once that has ended.
+  std::optional<Database> database_;
+  ShardWriter shards_;
+  std::vector<std::pair<std::string, Statement>> inserts_;
+  std::vector<ValueRow> values_;
+  std::vector<StatsRow> stats_;
+  size_t values_committed_ = 0;
+  size_t stats_committed_ = 0;
+
+  // Of the recording thread.
+  BatchMaker batches_;
+  std::vector<std::string> configs_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Job> jobs_;
+  int64_t pending_ = 0;
+  bool ending_ = false;
+  Status status_;
+  std::thread thread_;
+};
+
+}  // namespace flowscope::store

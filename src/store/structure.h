@@ -1,0 +1,53 @@
+// The structure of a trace, everything but the values, as tables of a database.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "store/tables.h"
+#include "trace/trace.h"
+
+namespace flowscope::store {
+
+// What the structure on disk says that the trace in memory does not.
+struct StructureExtras {
+  std::vector<std::string> module_configs;  // by module; empty: what the records say
+  std::vector<PayloadState> states;         // by tensor; empty: what the records say
+  std::vector<std::string> notes;           // after the trace's own
+};
+
+// Writes all tables of the structure. `written` collects what the checksums will say.
+Status WriteStructure(Database& database, const TraceTables& tables, const StructureExtras& extras,
+                      std::vector<TableWriter>& written);
+// The last thing that is written: from then on the file counts as complete.
+Status WriteChecksums(Database& database, const std::vector<TableWriter>& written);
+
+// "[1,3]" of a shape as the pool has it.
+std::string DimsText(std::string_view dims_bytes);
+TableShape InfoShape();
+
+// The tables that `schema` names, as they were found.
+struct StructureFile {
+  TraceTables tables;
+  std::vector<TableShape> schema;
+  Checksums checksums;  // empty where the recording never ended
+  bool complete = false;
+
+  const TableShape* Find(std::string_view table) const;
+  Status Verify(const TableReader& table) const {
+    return complete ? table.Verify(checksums) : Status::Ok();
+  }
+};
+
+// Reads and checks: what comes back passes LintTables and no walk over it is longer than the file.
+Result<StructureFile> ReadStructure(Database& database);
+
+// What must hold beyond LintTables, so that no question about the trace takes more than the file's
+// size: spans share no rows, shapes have a size, chains are short.
+Status CheckBounds(const TraceTables& tables, const std::string& path);
+
+// Makes tables of a recording that was cut off consistent: calls end where the ops end, passes are
+// counted again, rows that name what was not written are cut.
+void MendInterrupted(TraceTables& tables);
+
+}  // namespace flowscope::store

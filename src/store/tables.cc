@@ -1,0 +1,120 @@
+#include "store/tables.h"
+
+#include <fmt/format.h>
+
+namespace flowscope::store {
+namespace {
+
+// Length of the UTF-8 sequence at `at`, 0 where there is none.
+size_t Utf8Length(std::string_view text, size_t at) {
+  const auto byte = [&text](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(at);
+  if (first == 0) return 0;
+  if (first < 0x80) return 1;
+  const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || at + length > text.size()) return 0;
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(at + i) & 0xc0) != 0x80) return 0;
+  }
+  const unsigned char second = byte(at + 1);
+  const bool overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+  const bool outside = (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);
+  return overlong || outside ? 0 : length;
+}
+
+bool IsPlainText(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = Utf8Length(text, at);
+    if (length == 0) return false;
+    at += length;
+  }
+  return true;
+}
+
+}  // namespace
+
+Cell TextCell(std::string_view text) {
+  Cell cell = BytesCell(text);
+  if (IsPlainText(text)) cell.type = Cell::Type::kText;
+  return cell;
+}
+
+Result<TableWriter> TableWriter::Create(Database& database, const TableShape& shape) {
+  FLOWSCOPE_RETURN_IF_ERROR(database.Execute(CreateTableText(shape)));
+  std::string marks = "?";
+  for (size_t i = 1; i < shape.columns.size(); ++i) marks += ", ?";
+  Result<Statement> insert =
+      database.Prepare(fmt::format("INSERT INTO \"{}\" VALUES({})", shape.name, marks));
+  if (!insert.ok()) return insert.status();
+  TableWriter writer;
+  writer.insert_ = std::move(insert).value();
+  writer.name_ = shape.name;
+  return writer;
+}
+
+Status TableWriter::Add(int64_t id, const std::vector<Cell>& cells) {
+  const Cell key = IntegerCell(id);
+  digest_.Add(key);
+  insert_.Bind(0, key);
+  for (size_t i = 0; i < cells.size(); ++i) {
+    digest_.Add(cells[i]);
+    insert_.Bind(static_cast<int>(i) + 1, cells[i]);
+  }
+  ++num_rows_;
+  return insert_.Run();
+}
+
+Result<TableReader> TableReader::Open(Database& database, const TableShape& shape) {
+  // The order of the ids is the order of the rows in the file: nothing is sorted.
+  const std::string sql =
+      fmt::format("SELECT * FROM \"{}\" ORDER BY \"{}\"", shape.name, shape.columns.front().name);
+  Result<Statement> select = database.Prepare(sql);
+  if (!select.ok()) return select.status();
+  TableReader reader;
+  reader.shape_ = shape;
+  reader.select_ = std::move(select).value();
+  reader.path_ = database.path();
+  reader.cells_.resize(shape.columns.size());
+  return reader;
+}
+
+Result<bool> TableReader::Next() {
+  Result<bool> row = select_.Step();
+  if (!row.ok() || !*row) return row;
+  for (size_t i = 0; i < cells_.size(); ++i) {
+    cells_[i] = select_.Column(static_cast<int>(i));
+    digest_.Add(cells_[i]);
+  }
+  if (cells_[0].type != Cell::Type::kInteger || id() <= last_id_) {
+    return Wrong(shape_.columns.front().name, "does not count up");
+  }
+  last_id_ = id();
+  ++num_rows_;
+  return true;
+}
+
+int TableReader::Find(std::string_view column) const {
+  for (size_t i = 0; i < shape_.columns.size(); ++i) {
+    if (shape_.columns[i].name == column) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+Status TableReader::Verify(const Checksums& checksums) const {
+  const auto it = checksums.find(shape_.name);
+  if (it == checksums.end()) {
+    return Corruption(fmt::format("{} has no checksum of its table {}", path_, shape_.name));
+  }
+  if (it->second.num_rows == num_rows_ && it->second.hash == digest_.Hex()) return Status::Ok();
+  return Corruption(
+      fmt::format("{}: table {} is not what was written: {} rows of {}, or a changed value. Copy "
+                  "the file again, or record again",
+                  path_, shape_.name, num_rows_, it->second.num_rows));
+}
+
+Status TableReader::Wrong(std::string_view column, std::string_view what) const {
+  return Corruption(
+      fmt::format("{}: row {} of table {}: {} {}", path_, num_rows_, shape_.name, column, what));
+}
+
+}  // namespace flowscope::store

@@ -1,0 +1,90 @@
+// Rows of one table, written and read with the table's digest.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/digest.h"
+#include "store/sqlite.h"
+
+namespace flowscope::store {
+
+inline Cell IntegerCell(int64_t value) {
+  Cell cell;
+  cell.type = Cell::Type::kInteger;
+  cell.integer = value;
+  return cell;
+}
+inline Cell RealCell(double value) {
+  Cell cell;
+  cell.type = Cell::Type::kReal;
+  cell.real = value;
+  return cell;
+}
+inline Cell BytesCell(std::string_view bytes) {
+  Cell cell;
+  cell.type = Cell::Type::kBytes;
+  cell.text = bytes;
+  return cell;
+}
+// Text where it is UTF-8 without NUL, as SQLite's clients expect; else bytes.
+Cell TextCell(std::string_view text);
+
+// Creates the table and adds rows. Rows must come in the order of their ids.
+class TableWriter {
+ public:
+  static Result<TableWriter> Create(Database& database, const TableShape& shape);
+
+  // `cells` are the row's columns after the id.
+  Status Add(int64_t id, const std::vector<Cell>& cells);
+
+  const std::string& name() const { return name_; }
+  int64_t num_rows() const { return num_rows_; }
+  std::string Hex() const { return digest_.Hex(); }
+
+ private:
+  Statement insert_;
+  Digest digest_;
+  std::string name_;
+  int64_t num_rows_ = 0;
+};
+
+// What the table of checksums says of one table.
+struct Checksum {
+  int64_t num_rows = 0;
+  std::string hash;
+};
+using Checksums = std::map<std::string, Checksum, std::less<>>;
+
+// Goes through a table in the order of its ids.
+class TableReader {
+ public:
+  static Result<TableReader> Open(Database& database, const TableShape& shape);
+
+  // False at the end.
+  Result<bool> Next();
+  int64_t id() const { return cells_.front().integer; }
+  // All columns, the id first.
+  const std::vector<Cell>& cells() const { return cells_; }
+  // Position of a column; -1 where the table has none of that name.
+  int Find(std::string_view column) const;
+  const TableShape& shape() const { return shape_; }
+
+  // After the last row: whether this is the table that was written.
+  Status Verify(const Checksums& checksums) const;
+  Status Wrong(std::string_view column, std::string_view what) const;
+
+ private:
+  TableShape shape_;
+  Statement select_;
+  Digest digest_;
+  std::vector<Cell> cells_;
+  int64_t num_rows_ = 0;
+  int64_t last_id_ = -1;
+  std::string path_;
+};
+
+}  // namespace flowscope::store

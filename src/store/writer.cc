@@ -1,0 +1,142 @@
+#include "store/writer.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "store/files.h"
+#include "store/shard_writer.h"
+#include "store/trace_format.h"
+#include "store/whole_database.h"
+#include "store/zip_writer.h"
+
+namespace flowscope::store {
+namespace {
+
+constexpr size_t kMaxNotes = 8;
+
+bool IsZipPath(const std::string& path) { return path.ends_with(kZipSuffix); }
+
+class Saver {
+ public:
+  Saver(const Trace& trace, const SaveOptions& options, const std::string& folder)
+      : trace_(trace),
+        options_(options),
+        folder_(folder),
+        shards_(folder, LimitsFor(CountKept()), options.compress) {
+    extras_.module_configs = options.module_configs;
+  }
+
+  Status Save() {
+    FLOWSCOPE_RETURN_IF_ERROR(SaveValues());
+    for (TensorId id = 0; id < trace_.tables().tensors.size(); ++id) {
+      if (const std::optional<Stats> stats = trace_.StoredStats(id)) stats_.push_back({id, *stats});
+    }
+    return WriteWholeDatabase(folder_ + "/" + std::string(kDatabaseName), trace_.tables(), extras_,
+                              values_, stats_);
+  }
+
+ private:
+  size_t CountKept() const {
+    const auto& tensors = trace_.tables().tensors;
+    return static_cast<size_t>(std::count_if(
+        tensors.begin(), tensors.end(),
+        [](const TensorRecord& tensor) { return tensor.state == PayloadState::kKept; }));
+  }
+
+  Status SaveValues() {
+    for (TensorId id = 0; id < trace_.tables().tensors.size(); ++id) {
+      if (trace_.tensor(id).state != PayloadState::kKept) continue;
+      if (id < options_.keep.size() && !options_.keep[id]) continue;
+      FLOWSCOPE_RETURN_IF_ERROR(SaveValue(id));
+    }
+    return shards_.Finish();
+  }
+
+  // A value that cannot be read any more is told in a note, and the rest is saved.
+  Status SaveValue(TensorId id) {
+    const Result<Payload> payload = trace_.ReadTensor(id);
+    if (!payload.ok()) {
+      if (extras_.notes.size() < kMaxNotes) {
+        extras_.notes.push_back(
+            fmt::format("the value of tensor {} could not be read for saving: {}", id,
+                        payload.status().message()));
+      }
+      return Status::Ok();
+    }
+    Result<StoredValue> stored = shards_.Put(id, *payload);
+    if (!stored.ok()) return stored.status();
+    values_.push_back({id, std::move(stored).value()});
+    return Status::Ok();
+  }
+
+  const Trace& trace_;
+  const SaveOptions& options_;
+  std::string folder_;
+  ShardWriter shards_;
+  StructureExtras extras_;
+  std::vector<ValueRow> values_;
+  std::vector<StatsRow> stats_;
+};
+
+}  // namespace
+
+bool LooksLikeTrace(const std::string& path) {
+  if (IsZipPath(path)) return Exists(path) && !IsFolder(path);
+  return IsFolder(path) && (Exists(path + "/" + std::string(kDatabaseName)));
+}
+
+Status CheckTarget(const std::string& path, bool overwrite) {
+  if (!path.ends_with(kFolderSuffix) && !IsZipPath(path)) {
+    return InvalidArgument(fmt::format(
+        "a trace is saved as NAME{} (a folder) or NAME{} (one file), got {:?}: try {:?}",
+        kFolderSuffix, kZipSuffix, path, path + std::string(kFolderSuffix)));
+  }
+  if (!Exists(path)) return Status::Ok();
+  if (!LooksLikeTrace(path)) {
+    return InvalidArgument(path + " exists and is no trace: it is left alone, choose another name");
+  }
+  if (!overwrite) {
+    return InvalidArgument(path +
+                           " exists: pass overwrite=True to replace it, or choose another "
+                           "name");
+  }
+  return Status::Ok();
+}
+
+Status MoveIntoPlace(const std::string& temporary, const std::string& path, bool overwrite) {
+  std::string made = temporary;
+  if (IsZipPath(path)) {
+    made = temporary + ".zip";
+    const Status packed = WriteZip(temporary, made);
+    (void)RemoveFlat(temporary);
+    if (!packed.ok()) {
+      (void)RemoveFile(made);
+      return packed;
+    }
+  }
+  const std::string old = TemporaryBeside(path);
+  const bool replaces = overwrite && Exists(path);
+  if (replaces) FLOWSCOPE_RETURN_IF_ERROR(Rename(path, old));
+  const Status moved = Rename(made, path);
+  if (!moved.ok()) {
+    if (replaces) (void)Rename(old, path);
+    return moved;
+  }
+  if (!replaces) return Status::Ok();
+  return IsZipPath(path) ? RemoveFile(old) : RemoveFlat(old);
+}
+
+Status SaveTrace(const Trace& trace, const std::string& given, const SaveOptions& options) {
+  const std::string path = WithoutTrailingSlash(given);
+  FLOWSCOPE_RETURN_IF_ERROR(CheckTarget(path, options.overwrite));
+  const std::string temporary = TemporaryBeside(path);
+  FLOWSCOPE_RETURN_IF_ERROR(MakeFolder(temporary));
+  Status status = Saver(trace, options, temporary).Save();
+  if (status.ok()) status = MoveIntoPlace(temporary, path, options.overwrite);
+  if (!status.ok() && Exists(temporary)) (void)RemoveFlat(temporary);
+  return status;
+}
+
+}  // namespace flowscope::store
