@@ -76,7 +76,11 @@ class Reach:
         cls = type(value)
         kind = self.kinds.get(cls)
         if kind is None:
-            kind = self.kinds[cls] = _kinds.classify(cls)
+            try:
+                kind = _kinds.classify(cls)
+            except Exception:  # a metaclass with code of its own: nothing is known of the class
+                kind = HOLDER
+            self.kinds[cls] = kind
         return kind
 
     def edges(self, value: Any, kind: int) -> list[Edge]:

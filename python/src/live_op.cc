@@ -33,6 +33,17 @@ std::vector<std::string> CallLabels(const OpFacts& facts) {
   return labels;
 }
 
+// Asked only for what the class does not have.
+void RefuseAttribute(const LiveOp& op, const std::string& name) {
+  throw nb::attribute_error(
+      fmt::format(
+          "a predicate is shown {} without {:?}: it has label, layer_label, type, kind, "
+          "module, modules, pass_index, iteration, region and attrs, and no value. By "
+          "values, ask the trace: [op for op in trace if op.stats and op.stats[\"max\"] > 1]",
+          op.label, name)
+          .c_str());
+}
+
 std::string Describe(const LiveOp& op) {
   return fmt::format("{} ({} {}) in {}", op.label, op.kind, op.type, op.module.value_or("self"));
 }
@@ -55,7 +66,8 @@ void RegisterLiveOp(nb::module_& m) {
   nb::class_<LiveOp>(m, "LiveOp",
                      "What a predicate is shown of an op that has just run. Its value is not "
                      "there: whether to keep it is what the predicate decides.\n\n"
-                     "    >>> fs.where(lambda op: op.type == \"MatMul\" and op.pass_index == 1)")
+                     "    >>> fs.where(lambda op: op.type == \"MatMul\" and op.pass_index == 1)\n\n"
+                     "By values, ask the finished trace: ``[op for op in trace if op.stats]``.")
       .def_ro("label", &LiveOp::label, "With the pass; the same during the run and after.")
       .def_ro("layer_label", &LiveOp::layer_label)
       .def_ro("type", &LiveOp::type)
@@ -70,6 +82,7 @@ void RegisterLiveOp(nb::module_& m) {
       .def_prop_ro(
           "attrs", [](const LiveOp& op) { return AttrsToDict(op.attrs); },
           nb::sig("def attrs(self) -> dict[str, typing.Any]"))
+      .def("__getattr__", &RefuseAttribute)
       .def("__repr__", &Describe);
 }
 

@@ -160,7 +160,9 @@ bool StructureWatch::SameContent(PyObject* container, const Content& content) co
   }
   size_t seen = 0;
   const bool same = ForEachItem(container, [&](PyObject* key, PyObject* value) {
-    return seen < content.slots.size() && SameSlot(key, value, content.slots[seen++]);
+    if (seen == content.slots.size()) return false;
+    const Slot& slot = content.slots[seen++];
+    return SameSlot(key, value, slot);
   });
   return same && seen == content.slots.size();
 }

@@ -43,6 +43,8 @@ void AddStatsNames(const Trace& trace, const std::vector<StatsRow>& rows, Table&
       StringColumn("label", n, [&](size_t i) { return Text(trace.OpLabel(rows[i].op)); }));
   table.columns.push_back(StringColumn(
       "type", n, [&](size_t i) { return Text(trace.str(trace.op(rows[i].op).type)); }));
+  table.columns.push_back(StringColumn(
+      "kind", n, [&](size_t i) { return Text(OpKindName(trace.op(rows[i].op).kind)); }));
   table.columns.push_back(
       StringColumn("module", n, [&](size_t i) { return Text(trace.ModuleAddress(rows[i].op)); }));
   table.columns.push_back(IntColumn(

@@ -143,6 +143,14 @@ def test_pandas_cells(trace: Any) -> None:
     ]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_polars_and_duckdb_read_tables(trace: Any, kind: str) -> None:
+    polars, duckdb = pytest.importorskip("polars"), pytest.importorskip("duckdb")
+    table = trace.to_arrow(kind)
+    assert polars.DataFrame(table).to_dict(as_series=False) == table.to_dict()
+    assert len(duckdb.from_arrow(table).fetchall()) == len(table)
+
+
 def test_arrow(trace: Any) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     for kind in KINDS:

@@ -66,6 +66,31 @@ def test_training_mode_equals_the_plain_call() -> None:
     assert len(written) == 2 * len(norms) + sum("seed" in address for address in written)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name not in ("MobileNet", "VGG16")))
+        for name in model_zoo.ARCHITECTURES
+    ],
+)
+def test_every_write_of_a_training_call(name: str) -> None:
+    """Told from outside: what is another value after the call was written in it, and the record
+    ends with the value that is there now."""
+    side = model_zoo.ARCHITECTURES[name]
+    model = model_zoo.architecture(name, side)
+    before = {v.path: np.array(v.numpy()) for v in model.variables}
+    trace = fs.trace(model, tf.random.uniform((2, side, side, 3)), {"training": True})
+    by_path = {path: v for v in trace.variables for path in v.addresses if "/" in path}
+    assert set(before) <= set(by_path), "every variable has its Keras path as an alias"
+    for variable in model.variables:
+        record, now = by_path[variable.path], variable.numpy()
+        if not np.array_equal(before[variable.path], now):
+            assert record.writes, record.address
+        if record.reads or record.writes:
+            assert len(record.versions) == 1 + len(record.writes)
+            assert np.array_equal(record.value_at(-1), now), record.address
+
+
 @pytest.mark.slow
 def test_opened_functions_of_xla_differ_by_rounding_only() -> None:
     model, x = model_zoo.build("ConvNeXtTiny")

@@ -42,7 +42,7 @@ constexpr std::string_view kZero =
     "VarHandleOp VarIsInitializedOp ReadVariableOp VariableShape AssignVariableOp "
     "DestroyResourceOp TensorListReserve TensorListFromTensor TensorListSetItem TensorListGetItem "
     "TensorListStack TensorListLength EmptyTensorList TensorListPushBack TensorListPopBack "
-    "TensorListElementShape";
+    "TensorListElementShape TensorScatterUpdate ResourceScatterUpdate ResourceScatterNdUpdate";
 
 std::optional<int64_t> Scaled(std::optional<int64_t> elements, int64_t factor) {
   if (!elements) return std::nullopt;
@@ -157,6 +157,33 @@ std::vector<FlopRow> DerivativeRows() {
   };
 }
 
+// Of a variable: handle, indices, updates; of a tensor the same places.
+std::optional<int64_t> ScatterFlops(const FlopOp& op, int64_t factor) {
+  return Scaled(op.InputElements(2), factor);
+}
+
+// factor * n^3 / 3 for each of the square matrices in the first input.
+std::optional<int64_t> SquareMatrixFlops(const FlopOp& op, int64_t factor) {
+  const std::optional<Dims> dims = op.InputDims(0);
+  if (!dims || dims->size() < 2) return std::nullopt;
+  std::vector<int64_t> factors(dims->begin(), dims->end());
+  factors.push_back(dims->back());
+  factors.push_back(factor);
+  const std::optional<int64_t> thrice = CheckedProduct(factors);
+  return thrice ? std::optional(*thrice / 3) : std::nullopt;
+}
+
+// The factorisation, then two triangular solves for each right-hand side; factor 0: one solve.
+std::optional<int64_t> SolveFlops(const FlopOp& op, int64_t factor) {
+  const std::optional<int64_t> factorise = SquareMatrixFlops(op, factor);
+  const std::optional<Dims> dims = op.InputDims(0);
+  const std::optional<int64_t> right = op.InputElements(1);
+  if (!factorise || !right) return std::nullopt;
+  const std::array<int64_t, 3> factors = {*right, dims->back(), factor == 0 ? 1 : 2};
+  const std::optional<int64_t> solve = CheckedProduct(factors);
+  return solve ? std::optional(*factorise + *solve) : std::nullopt;
+}
+
 std::vector<FlopRow> ReductionRows() {
   return {
       {kReductions, PerInput<0>, 1, "input elements",
@@ -222,6 +249,33 @@ std::vector<FlopRow> OptimizerRows() {
   };
 }
 
+std::vector<FlopRow> ScatterRows() {
+  return {
+      {"TensorScatterAdd TensorScatterSub TensorScatterMax TensorScatterMin ResourceScatterAdd "
+       "ResourceScatterSub ResourceScatterMul ResourceScatterDiv ResourceScatterMax "
+       "ResourceScatterMin ResourceScatterNdAdd ResourceScatterNdSub",
+       ScatterFlops, 1, "elements of the updates", kByDefinition},
+      {"ScatterNd", PerInput<1>, 1, "elements of the updates", kByDefinition},
+      {"Range LinSpace", PerOutput, 2, "2 * output elements: start + i * step", kByDefinition},
+      {"ResizeBilinear", PerOutput, 9, "9 * output elements: three interpolations a + (b - a) * t",
+       kByDefinition},
+  };
+}
+
+std::vector<FlopRow> LinearAlgebraRows() {
+  constexpr std::string_view kBook =
+      "leading term as in Golub and Van Loan, Matrix Computations: lower orders are not counted";
+  return {
+      {"Cholesky", SquareMatrixFlops, 1, "n^3 / 3 for each matrix", kBook},
+      {"MatrixDeterminant LogMatrixDeterminant", SquareMatrixFlops, 2, "2 n^3 / 3 for each matrix",
+       kBook},
+      {"MatrixInverse", SquareMatrixFlops, 6, "2 n^3 for each matrix", kBook},
+      {"MatrixSolve", SolveFlops, 2, "2 n^3 / 3 + 2 n^2 m for each matrix, m right-hand sides",
+       kBook},
+      {"MatrixTriangularSolve", SolveFlops, 0, "n^2 m for each matrix, m right-hand sides", kBook},
+  };
+}
+
 FlopRow ZeroRow() {
   return {kZero, Zero, 0, "0: moves or describes values, computes none",
           "the op does no arithmetic on values"};
@@ -231,7 +285,8 @@ std::vector<FlopRow> BuildRows() {
   std::vector<FlopRow> rows;
   for (std::vector<FlopRow> part :
        {ContractionRows(), ConvolutionRows(), ElementwiseRows(), DerivativeRows(), ReductionRows(),
-        PoolingRows(), NormalizationRows(), SoftmaxRows(), OptimizerRows()}) {
+        PoolingRows(), NormalizationRows(), SoftmaxRows(), OptimizerRows(), ScatterRows(),
+        LinearAlgebraRows()}) {
     std::move(part.begin(), part.end(), std::back_inserter(rows));
   }
   rows.push_back(ZeroRow());

@@ -40,6 +40,20 @@ std::string NameOf(const testing::TestParamInfo<FlopCase>& info) {
   return info.param.type + "_" + std::to_string(info.index);
 }
 
+INSTANTIATE_TEST_SUITE_P(
+    ScatterAndLinearAlgebra, FlopFormulasTest,
+    testing::Values(FlopCase{"TensorScatterAdd", {{8, 3}, {2, 1}, {2, 3}}, {8, 3}, "", 6},
+                    FlopCase{"ScatterNd", {{2, 1}, {2, 3}, {2}}, {8, 3}, "", 6},
+                    FlopCase{"TensorScatterUpdate", {{8, 3}, {2, 1}, {2, 3}}, {8, 3}, "", 0},
+                    FlopCase{"Range", {{}, {}, {}}, {5}, "", 10},
+                    FlopCase{"ResizeBilinear", {{1, 2, 2, 3}, {2}}, {1, 4, 4, 3}, "", 432},
+                    FlopCase{"Cholesky", {{4, 3, 3}}, {4, 3, 3}, "", 36},
+                    FlopCase{"MatrixInverse", {{3, 3}}, {3, 3}, "", 54},
+                    FlopCase{"MatrixSolve", {{3, 3}, {3, 2}}, {3, 2}, "", 54},
+                    FlopCase{"MatrixTriangularSolve", {{3, 3}, {3, 2}}, {3, 2}, "", 18},
+                    FlopCase{"Cholesky", {{3}}, {3}, "", std::nullopt}),
+    NameOf);
+
 // (2 x 3) times (3 x 5): 30 products and sums of 2 operations.
 INSTANTIATE_TEST_SUITE_P(
     Products, FlopFormulasTest,

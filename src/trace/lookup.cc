@@ -295,10 +295,17 @@ Lookup::Lookup(const Trace& trace) : index_(std::make_shared<const Index>(trace)
 Result<Entity> Lookup::Find(std::string_view key) const {
   if (key.empty()) return InvalidArgument("an empty key names nothing");
   std::string why_not;
-  for (const auto& found : {index_->ByProperName(key, why_not), index_->ByAlias(key, why_not)}) {
-    if (found.size() == 1) return found.front();
-    if (found.size() > 1) return index_->AmbiguousKey(key, found);
+  Entities named = index_->ByProperName(key, why_not);
+  const bool addressed = std::any_of(named.begin(), named.end(), [](Entity e) {
+    return e.kind != EntityKind::kOp && e.kind != EntityKind::kLayer;
+  });
+  // A label beside an alias is ambiguous: Keras calls its second convolution as labels call the
+  // first one.
+  if (!addressed) {
+    for (Entity entity : index_->ByAlias(key, why_not)) AddOnce(named, entity);
   }
+  if (named.size() == 1) return named.front();
+  if (named.size() > 1) return index_->AmbiguousKey(key, named);
   const Entities found = index_->BySubstring(key);
   if (found.size() == 1) return found.front();
   if (found.size() > 1) return index_->AmbiguousKey(key, found);

@@ -26,8 +26,9 @@ class Lookup {
 
   // Tries in this order: exact address, address:call, layer label, label:pass, short label (with or
   // without :pass), alias, unique substring. A key that matches two kinds, or two things of one
-  // kind, is Ambiguous and the message lists them; a miss is NotFound with the nearest keys. A
-  // layer with one pass stands for its op, a module with one call stays a module.
+  // kind, is Ambiguous and the message lists them, a label and an alias included (an address goes
+  // before both); a miss is NotFound with the nearest keys. A layer with one pass stands for its
+  // op, a module with one call stays a module.
   Result<Entity> Find(std::string_view key) const;
 
   // Every key, sorted, for completion. ":n" where there are several calls or passes only.

@@ -87,8 +87,13 @@ TEST_F(LookupTest, Aliases) {
   EXPECT_EQ(Find("tied.kernel"), "variable encoder.dense.kernel");
 }
 
-TEST_F(LookupTest, AShortLabelComesBeforeAnAlias) {
-  EXPECT_EQ(Find("conv2d_1"), "op conv2d_1_5:1");
+TEST_F(LookupTest, AShortLabelThatIsAnAliasTooIsAmbiguous) {
+  const Result<Entity> found = lookup_->Find("conv2d_1");
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.status().code(), StatusCode::kAmbiguous);
+  EXPECT_THAT(found.status().message(),
+              AllOf(HasSubstr("op conv2d_1_5:1"), HasSubstr("module encoder.conv")));
+  EXPECT_EQ(Find("conv2d_1_5"), "op conv2d_1_5:1");
 }
 
 TEST_F(LookupTest, UniqueSubstring) {
