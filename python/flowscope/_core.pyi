@@ -15,6 +15,8 @@ class LiveOp:
     What a predicate is shown of an op that has just run. Its value is not there: whether to keep it is what the predicate decides.
 
         >>> fs.where(lambda op: op.type == "MatMul" and op.pass_index == 1)
+
+    By values, ask the finished trace: ``[op for op in trace if op.stats]``.
     """
 
     @property
@@ -47,6 +49,7 @@ class LiveOp:
 
     @property
     def attrs(self) -> dict[str, Any]: ...
+    def __getattr__(self, arg: str, /) -> None: ...
     def __repr__(self) -> str: ...
 
 class Selector:
