@@ -112,13 +112,17 @@ TEST_F(HostileTest, EveryBitOfAZipMayFlip) {
   }
 }
 
+constexpr const char* kEndlessView = R"sql(
+DROP TABLE "notes";
+CREATE VIEW "notes" AS WITH RECURSIVE c(id) AS (SELECT 0 UNION ALL SELECT id + 1 FROM c)
+  SELECT id, 'x' AS text FROM c)sql";
+
 TEST_F(HostileTest, WhatComputesIsRefused) {
   for (const char* sql : {
            "CREATE VIEW \"v\" AS SELECT 1",
            "CREATE TRIGGER \"t\" AFTER INSERT ON \"ops\" BEGIN DELETE FROM \"ops\"; END",
            "CREATE INDEX \"i\" ON \"ops\"(\"kind\")",
-           "DROP TABLE \"notes\"; CREATE VIEW \"notes\" AS WITH RECURSIVE c(id) AS (SELECT 0 UNION "
-           "ALL SELECT id + 1 FROM c) SELECT id, 'x' AS text FROM c",
+           kEndlessView,
            "CREATE TABLE \"g\"(\"id\" INTEGER PRIMARY KEY, \"x\" AS (zeroblob(1000000000)))",
            "CREATE TABLE \"d\"(\"id\" INTEGER PRIMARY KEY, \"x\" DEFAULT (randomblob(9)))",
            "CREATE TABLE \"w\"(\"id\" INTEGER PRIMARY KEY) WITHOUT ROWID",
