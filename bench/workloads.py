@@ -87,6 +87,20 @@ def matmul500() -> tuple[Any, Any]:
     return multiply, tf.ones((8, 8))
 
 
+def nodes20000() -> tuple[Any, Any]:
+    """20,000 ops of one number each: what is left is the cost of an op."""
+    import tensorflow as tf
+
+    one = tf.constant([1.0])
+
+    def add(x: Any) -> Any:
+        for _ in range(20_000):
+            x = tf.raw_ops.AddV2(x=x, y=one)
+        return x
+
+    return add, tf.ones((1,))
+
+
 WORKLOADS = {
     workload.name: workload
     for workload in (
@@ -96,6 +110,7 @@ WORKLOADS = {
         Workload("lstm", lstm),
         Workload("dense100", dense100),
         Workload("matmul500", matmul500),
+        Workload("nodes20000", nodes20000),
     )
 }
 
@@ -111,6 +126,9 @@ ROWS = (
     Row("dense100", "everything", 1.40, FULL),
     Row("matmul500", "without source lines", 1.20, NO_LINES),
     Row("matmul500", "everything", 1.40, FULL),
+    Row("matmul500", "in a compiled function", 1.20, FULL, compiled=True),
+    Row("lstm", "in a compiled function", 1.20, FULL, compiled=True),
+    Row("nodes20000", "in a compiled function", 1.20, {"save": "none"}, compiled=True),
     Row("resnet50", "armed, nothing selected", 1.02, {"save": "none", **NO_LINES}),
     Row("resnet50", "one layer selected", 1.02, {"save": "conv4_block3_out", **NO_LINES}),
     Row("resnet50", "validated", 2.00, FULL, validated={}),

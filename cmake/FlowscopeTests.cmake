@@ -56,3 +56,21 @@ endif()
 if(TARGET tf_test AND EXISTS "${PROJECT_SOURCE_DIR}/tests/fake_tensorflow/CMakeLists.txt")
   add_subdirectory("${PROJECT_SOURCE_DIR}/tests/fake_tensorflow" fake_tensorflow)
 endif()
+
+# Fuzz targets: with clang one libFuzzer binary each, to be run for as long as one likes; with every
+# compiler a driver that runs a fixed number of mutations as a test, under the preset's sanitizers.
+if(TARGET flowscope_fake_runtime AND TARGET flowscope_interp)
+  set(fuzz_target "${PROJECT_SOURCE_DIR}/tests/fuzz/function_def_fuzz.cc")
+  add_executable(function_def_fuzz_driver
+    ${fuzz_target} "${PROJECT_SOURCE_DIR}/tests/fuzz/fuzz_driver.cc")
+  target_link_libraries(function_def_fuzz_driver PRIVATE flowscope_fake_runtime flowscope_interp)
+  target_include_directories(function_def_fuzz_driver PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  add_test(NAME fuzz.function_def COMMAND function_def_fuzz_driver)
+  set_tests_properties(fuzz.function_def PROPERTIES TIMEOUT 300)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    add_executable(function_def_fuzz ${fuzz_target})
+    target_link_libraries(function_def_fuzz PRIVATE flowscope_fake_runtime flowscope_interp)
+    target_include_directories(function_def_fuzz PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+    target_link_options(function_def_fuzz PRIVATE -fsanitize=fuzzer)
+  endif()
+endif()

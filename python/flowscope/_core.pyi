@@ -300,6 +300,12 @@ class Op:
         """The innermost module; None outside every module."""
 
     @property
+    def gradient_of(self) -> Module | None:
+        """
+        Of an op of a backward pass inside a function: the module whose op it differentiates; None elsewhere.
+        """
+
+    @property
     def module_call(self) -> ModuleCall | None: ...
     @property
     def modules(self) -> list[str]:
@@ -1004,6 +1010,12 @@ class Trace:
         """What this recording could not see, one sentence each."""
 
     @property
+    def compiled_differences(self) -> list[dict[str, Any]]:
+        """
+        With compare_compiled=True, for each output of each call that was opened: how far the compiled function's value is from it. Keys: call, output, num_elements, num_different (bits), max_abs, max_rel.
+        """
+
+    @property
     def completeness(self) -> dict[str, Any]:
         """
         Inputs counted by where they come from, and what is not told: unexplained inputs, opaque ops, notes.
@@ -1156,6 +1168,7 @@ class Session:
         callbacks: bool,
         new_module: object | None,
         executing_eagerly: object,
+        bodies: object | None = None,
     ) -> None: ...
     def start(self) -> None: ...
     def stop(self, error: str) -> Trace: ...
@@ -1171,6 +1184,9 @@ class Session:
         arg7: int,
         /,
     ) -> int: ...
+    def module_id(self, arg: object, /) -> int:
+        """Number of a module that is known, else -1."""
+
     def alias_module(self, arg0: object, arg1: int, /) -> None: ...
     def update_params(self, arg: Sequence[tuple[int, int]], /) -> None: ...
     @property
@@ -1184,10 +1200,18 @@ class Session:
     def set_stream_configs(self, arg: Sequence[str], /) -> None: ...
     def add_note(self, arg: str, /) -> None: ...
     def open_region(self, arg0: str, arg1: str, /) -> int: ...
+    def open_step(self, arg0: str, arg1: int, arg2: bool, /) -> int: ...
+    def close_step(self, arg: int, /) -> None: ...
+    @property
+    def refused(self) -> str:
+        """Why an option cannot be had with this run; empty where it can."""
+
     def close_region(self, arg: int, /) -> None: ...
     def record_callback(self, arg0: str, arg1: object, arg2: object, /) -> None: ...
     @property
     def recording(self) -> bool: ...
+    @property
+    def bodies(self) -> object: ...
     @property
     def stopped_by_nonfinite(self) -> bool: ...
     @property

@@ -13,9 +13,11 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
-from . import _core
+from . import _autograph, _bodies, _core
 
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: classes written in C
+
+_MISSING = object()
 
 _lock = threading.RLock()
 # (owner, attribute name) -> [how many recordings hold it, what it held before]
@@ -49,12 +51,30 @@ class Patches:
                 entry[0] -= 1
                 if entry[0] == 0:
                     owner, name = key
-                    setattr(owner, name, entry[1])
+                    if entry[1] is _MISSING:
+                        delattr(owner, name)
+                    else:
+                        setattr(owner, name, entry[1])
                     del _held[key]
             self._mine.clear()
 
+    def add(self, owner: Any, name: str, value: Any) -> None:
+        """Sets ``owner.name``, which ``owner`` does not have itself, until the release."""
+        key = (owner, name)
+        with _lock:
+            if key in self._mine or (key not in _held and name in vars(owner)):
+                return
+            entry = _held.get(key)
+            if entry is None:
+                setattr(owner, name, value)
+                entry = _held[key] = [0, _MISSING]
+            entry[0] += 1
+            self._mine.add(key)
+
     def hold_class(self, cls: type, methods: Iterable[str]) -> None:
         """Wraps the named methods in ``cls`` and its bases, where each defines them."""
+        if not cls.__flags__ & _IMMUTABLE:
+            self.add(cls, _autograph.NAME, _autograph.Artifact())
         for base in cls.__mro__:
             if base.__flags__ & _IMMUTABLE:
                 continue
@@ -119,3 +139,56 @@ def _traced_in_region(original: Any) -> Any:
                 session.close_region(region)
 
     return func_graph_from_py_func
+
+
+def hold_autograph(patches: Patches) -> None:
+    """AutoGraph forgets what it was shown of wrapped classes; see ``_autograph``."""
+    from tensorflow.python.autograph.impl import conversion
+
+    patches.hold(conversion, "cache_allowlisted", _autograph.without_cache)
+
+
+def hold_function_names(patches: Patches) -> None:
+    """Which graph a function of TensorFlow's context was made from."""
+    from tensorflow.python.eager.polymorphic_function import atomic_function
+
+    if "from_func_graph" in vars(atomic_function):
+        patches.hold(atomic_function, "from_func_graph", _registered)
+
+
+def _registered(original: Any) -> Any:
+    @functools.wraps(original)
+    def from_func_graph(name: Any, graph: Any, *args: Any, **kwargs: Any) -> Any:
+        function = original(name, graph, *args, **kwargs)
+        _bodies.register(name, graph)
+        return function
+
+    return from_func_graph
+
+
+def hold_parts(patches: Patches, keras: Any) -> None:
+    """Parts of a train step that are no layers stand in regions: loss, optimizer, metrics."""
+    for cls, method, part in (
+        (keras.Optimizer, "apply", "optimizer"),
+        (keras.Model, "compute_loss", "loss"),
+        (keras.Model, "compute_metrics", "metrics"),
+    ):
+        owner = next((base for base in cls.__mro__ if method in base.__dict__), None)
+        if owner is not None:
+            patches.hold(owner, method, functools.partial(_in_part, part))
+
+
+def _in_part(part: str, original: Any) -> Any:
+    @functools.wraps(original)
+    def recorded(*args: Any, **kwargs: Any) -> Any:
+        session = _core.current_session()
+        if session is None or not session.recording:
+            return original(*args, **kwargs)
+        leave = _bodies.enter_part(session, part)
+        try:
+            return original(*args, **kwargs)
+        finally:
+            if session.recording:
+                leave()
+
+    return recorded

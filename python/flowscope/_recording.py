@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
-import weakref
 from collections.abc import Callable
 from typing import Any
 
 from . import _core, _runtime, _structure, addresses
-from ._patches import Patches, hold_tracing_regions
+from ._bodies import Bodies
+from ._patches import Patches, hold_autograph, hold_function_names, hold_parts, hold_tracing_regions
+from ._steps import hold_steps
 from .errors import InvalidArgumentError, NonFiniteError
 
 _AUTO_BUDGET_SHARE = 0.4
@@ -27,11 +28,13 @@ class Recording:
         self._created: dict[str, int] = {}
         self._given_in_call: dict[int, set[str]] = {}
         self._refreshed_in = -1
+        self._asked = -1
         self._callback: Any = None
         self._caches = contextlib.ExitStack()
         self._streams = options.get("storage") is not None
         callbacks = _runtime.recorder_kind() == "callbacks"
-        self.session = _runtime.new_session(options, self._new_module, callbacks)
+        self._bodies = Bodies(self._number_of, lambda: self._found)
+        self.session = _runtime.new_session(options, self._new_module, callbacks, self._bodies)
         self._callbacks = callbacks
 
     def start(self) -> None:
@@ -62,6 +65,11 @@ class Recording:
         if self._streams:
             count = len(self._found.modules) if self._found is not None else 0
             self.session.set_stream_configs([config(number) for number in range(count)])
+        if self._bodies.by_name:
+            self.session.add_note(
+                "a function was traced before this recording: its module calls are told from name "
+                "scopes, their method is 'by name'"
+            )
         trace = self.session.stop(error)
         trace._set_config_source(config)  # type: ignore[attr-defined]
         return trace
@@ -124,6 +132,11 @@ class Recording:
         for cls in classes:
             self._patches.hold_class(cls, _methods_of(cls))
         hold_tracing_regions(self._patches)
+        hold_function_names(self._patches)
+        hold_autograph(self._patches)
+        if keras is not None:
+            hold_parts(self._patches, keras)
+            hold_steps(self._patches, keras)
 
     def _new_module(self, module: Any, parent: int, call: int) -> int:
         """A module that is first seen when it is called; the engine asks for its number.
@@ -152,6 +165,14 @@ class Recording:
             module, names, type(module).__name__, name, "", parent, 0, 0
         )
         return self._created[address]
+
+    def _number_of(self, module: Any, parent: int) -> int:
+        """The number of a module that a function's body calls; -1 where it has none."""
+        number = int(self.session.module_id(module))
+        if number >= 0:
+            return number
+        self._asked -= 1
+        return self._new_module(module, parent, self._asked)
 
     def _object(self, number: int) -> Any:
         found = self._found.modules if self._found is not None else []
@@ -200,20 +221,13 @@ class Recording:
 
 def _config_source(found: addresses.Discovery | None) -> Callable[[int], str]:
     """Gives the JSON configuration of a module by number; empty where the module is gone."""
-    owners = [_weak(m.obj) for m in found.modules] if found is not None else []
+    owners = [_runtime.weak(m.obj) for m in found.modules] if found is not None else []
 
     def config(number: int) -> str:
         owner = owners[number]() if number < len(owners) else None
         return addresses.config_json(owner) if owner is not None else ""
 
     return config
-
-
-def _weak(value: Any) -> Callable[[], Any]:
-    try:
-        return weakref.ref(value)
-    except TypeError:
-        return lambda: None
 
 
 def _methods_of(cls: type) -> tuple[str, ...]:

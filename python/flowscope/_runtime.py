@@ -7,7 +7,8 @@ import functools
 import os
 import sys
 import sysconfig
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import _core
@@ -126,7 +127,10 @@ def fresh_tensor_caches() -> Iterator[None]:
 
 
 def new_session(
-    options: dict[str, Any], new_module: Any = None, callbacks: bool = False
+    options: dict[str, Any],
+    new_module: Any = None,
+    callbacks: bool = False,
+    bodies: Any = None,
 ) -> _core.Session:
     """An engine session with the given options over the defaults."""
     from tensorflow.python.eager import context
@@ -137,6 +141,7 @@ def new_session(
         callbacks,
         new_module,
         context.executing_eagerly,
+        bodies,
     )
 
 
@@ -157,6 +162,16 @@ def session_options(options: dict[str, Any]) -> dict[str, Any]:
         "random": "compiled",
         "draws": None,
         "storage": None,
+        "compare_compiled": False,
+        "keep_steps": -1,
         "warn": lambda message: None,
     }
     return {**defaults, **options}
+
+
+def weak(value: Any) -> Callable[[], Any]:
+    """A reference that does not keep the object alive, where the object allows one."""
+    try:
+        return weakref.ref(value)
+    except TypeError:
+        return lambda: None

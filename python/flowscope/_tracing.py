@@ -10,9 +10,9 @@ import os
 from types import TracebackType
 from typing import Any
 
-from . import _core, _files, _recording, _roots, _runtime, _saved_model, _validation
+from . import _core, _files, _recording, _roots, _runtime, _saved_model, _steps, _validation
 from ._recording import Recording
-from .errors import FlowScopeError, InvalidArgumentError, LookupFailedError
+from .errors import FlowScopeError, InvalidArgumentError, LookupFailedError, UnsupportedError
 
 _BUILT_LATER = {
     "intervene": "changing values while recording",
@@ -44,6 +44,7 @@ def trace(
     code_context: bool = True,
     random_seed: int | None = None,
     random: str = "compiled",
+    compare_compiled: bool = False,
     raise_on_nan: bool = False,
     validate: bool = False,
     name: str | None = None,
@@ -71,6 +72,8 @@ def trace(
             each (``"call"``), or opened where a selector matches the call.
         random: ``"interpret"`` opens functions with stateful random ops too; their draws are then
             not those of a plain run.
+        compare_compiled: runs every function that is opened compiled as well and tells the
+            difference in ``trace.compiled_differences``; refused where a function has an effect.
         save_budget: bytes of values after which statistics are kept, ``"auto"`` for 40 % of free
             memory, ``None`` for no bound.
         halt: a selector; the run ends after the first op that matches.
@@ -90,6 +93,7 @@ def trace(
 
     Raises:
         FlowScopeError: the arguments cannot be used, or recording is not possible here.
+        UnsupportedError: ``compare_compiled`` with a function that must not be run twice.
         NonFiniteError: with ``raise_on_nan``.
         Exception: what the model itself raises, unchanged, with ``exc.flowscope_trace``.
 
@@ -132,7 +136,12 @@ def trace(
     if random_seed is not None:
         _roots.set_seeds(random_seed)
     options = _options(root, save, keep, halt, save_budget, code_context, raise_on_nan, name)
-    options |= {"functions": functions, "random": random, "draws": recorded_draws.get()}
+    options |= {
+        "functions": functions,
+        "random": random,
+        "compare_compiled": compare_compiled,
+        "draws": recorded_draws.get(),
+    }
     options |= _storage(storage)
     recording = Recording(root.obj, options)
     recording.start()
@@ -186,9 +195,11 @@ def _run(recording: Recording, root: _roots.Root, args: Any, kwargs: Any) -> _co
         output = root.obj(*args, **kwargs)
         session.declare_outputs(output)
     except BaseException as error:
-        halted, bad = session.halted, session.stopped_by_nonfinite
+        halted, bad, refused = session.halted, session.stopped_by_nonfinite, session.refused
         ours = halted or bad
         trace = recording.finish("" if ours else f"{type(error).__name__}: {error}")
+        if refused:
+            raise UnsupportedError(refused) from None
         if halted:
             return trace
         if bad:
@@ -265,6 +276,10 @@ class capture:
     ``model`` gives addresses to its layers and variables; without it modules are named as they are
     met. ``trace`` holds the record after the block, also when the block raised.
 
+    ``fit``, ``evaluate`` and ``predict`` have a region for every step: ``fit/step[2]``. Of the
+    steps of ``fit`` and ``evaluate`` the last ``keep_steps`` keep their values (``None``: all),
+    beside the first and the newest value of every variable; those before keep all else.
+
     Example:
         >>> with fs.capture(model) as recording:
         ...     y = model(x)
@@ -283,6 +298,8 @@ class capture:
         save_budget: Any = "auto",
         code_context: bool = True,
         random: str = "compiled",
+        compare_compiled: bool = False,
+        keep_steps: int | None = 3,
         raise_on_nan: bool = False,
         storage: Any = None,
         name: str | None = None,
@@ -293,7 +310,12 @@ class capture:
         self._recording = Recording(
             model,
             _options(root, save, keep, halt, save_budget, code_context, raise_on_nan, name)
-            | {"functions": functions, "random": random}
+            | {
+                "functions": functions,
+                "random": random,
+                "compare_compiled": compare_compiled,
+                "keep_steps": _steps.steps_to_keep(keep_steps),
+            }
             | _storage(storage),
         )
         self._trace: _core.Trace | None = None
@@ -316,9 +338,11 @@ class capture:
         traceback: TracebackType | None,
     ) -> bool:
         session = self._recording.session
-        halted, bad = session.halted, session.stopped_by_nonfinite
+        halted, bad, refused = session.halted, session.stopped_by_nonfinite, session.refused
         text = "" if error is None or halted or bad else f"{type(error).__name__}: {error}"
         self._trace = self._recording.finish(text)
+        if refused and error is not None:
+            raise UnsupportedError(refused) from None
         if bad and error is not None:
             raise _recording.nonfinite_error(self._trace) from None
         if error is None:

@@ -82,7 +82,12 @@ PyObject* RecordedCall(CallWrapper* self, PyObject* module, PyObject* inner, PyO
   Session* session = Session::Current();
   if (session == nullptr || !session->recording()) return PyObject_Call(inner, args, kwargs);
   const bool opened = BeginCall(self, session, module, rest, kwargs);
-  PyObject* result = PyObject_Call(inner, args, kwargs);
+  nb::object callee = nb::borrow(inner);
+  if (!self->is_body && PyFunction_Check(inner)) {
+    const nb::object found = Guarded(session, [&] { return session->Callee(module, inner); });
+    if (found.is_valid()) callee = found;
+  }
+  PyObject* result = PyObject_Call(callee.ptr(), args, kwargs);
   if (opened && Session::Current() == session && session->recording()) LeaveCall(session, result);
   return result;
 }

@@ -62,7 +62,7 @@ LocationId FrameSites::Current() {
       const uint64_t packed =
           (static_cast<uint64_t>(code_numbers_[code]) << 32) | static_cast<uint32_t>(instruction);
       const auto [it, inserted] = keys_.try_emplace(packed, static_cast<LocationId>(sites_.size()));
-      if (inserted) sites_.push_back({code, instruction});
+      if (inserted) sites_.push_back({code, instruction, 0});
       key = it->second;
     }
     Py_DECREF(reinterpret_cast<PyObject*>(code));
@@ -73,13 +73,27 @@ LocationId FrameSites::Current() {
   return key;
 }
 
+LocationId FrameSites::Add(const capture::CallSite& site) {
+  const auto [it, inserted] = known_keys_.try_emplace({site.file, site.line, site.function},
+                                                      static_cast<LocationId>(sites_.size()));
+  if (inserted) {
+    sites_.push_back({nullptr, 0, static_cast<uint32_t>(known_.size())});
+    known_.push_back(site);
+  }
+  return it->second;
+}
+
 capture::CallSite FrameSites::Resolve(LocationId key) {
   const GilGuard gil;
   const Site& at = sites_[key];
   capture::CallSite site;
-  site.line = static_cast<uint32_t>(PyCode_Addr2Line(at.code, at.instruction));
-  if (const char* file = PyUnicode_AsUTF8(at.code->co_filename)) site.file = file;
-  if (const char* name = PyUnicode_AsUTF8(at.code->co_name)) site.function = name;
+  if (at.code == nullptr) {
+    site = known_[at.known];
+  } else {
+    site.line = static_cast<uint32_t>(PyCode_Addr2Line(at.code, at.instruction));
+    if (const char* file = PyUnicode_AsUTF8(at.code->co_filename)) site.file = file;
+    if (const char* name = PyUnicode_AsUTF8(at.code->co_name)) site.function = name;
+  }
   try {
     const nb::object line = nb::module_::import_("linecache").attr("getline")(site.file, site.line);
     site.text = nb::cast<std::string>(line.attr("strip")());

@@ -1,9 +1,11 @@
 // The user's line behind an op, by walking Python's frames with the public API.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -26,12 +28,14 @@ class FrameSites : public capture::CallSiteProvider {
   // TensorFlow gives Python's lock up around every op that Python asks for, and keeps it while it
   // converts a value.
   bool ConvertsValue() const override { return PyGILState_Check() == 1; }
+  LocationId Add(const capture::CallSite& site) override;
   capture::CallSite Resolve(LocationId key) override;
 
  private:
   struct Site {
-    PyCodeObject* code;
-    int instruction;
+    PyCodeObject* code = nullptr;  // null: `known` has file, line and function
+    int instruction = 0;
+    uint32_t known = 0;
   };
   bool IsLibrary(PyCodeObject* code);
 
@@ -40,6 +44,8 @@ class FrameSites : public capture::CallSiteProvider {
   std::unordered_map<uint64_t, LocationId> keys_;
   std::unordered_map<PyCodeObject*, uint32_t> code_numbers_;
   std::vector<Site> sites_;
+  std::vector<capture::CallSite> known_;
+  std::map<std::tuple<std::string, uint32_t, std::string>, LocationId> known_keys_;
 };
 
 }  // namespace flowscope::python

@@ -67,6 +67,13 @@ std::optional<Module> ModuleOf(const Op& op) {
   return Module(op.owner, op.trace().module_call(call).module);
 }
 
+std::optional<Module> GradientOf(const Op& op) {
+  const std::vector<GradientRecord>& gradients = op.trace().tables().gradients;
+  const auto found = std::ranges::lower_bound(gradients, op.id, {}, &GradientRecord::op);
+  if (found == gradients.end() || found->op != op.id) return std::nullopt;
+  return Module(op.owner, found->module);
+}
+
 std::vector<std::string> ModulesOf(const Op& op) {
   std::vector<std::string> labels;
   for (const ModuleCallId call : op.trace().ModuleStack(op.row().module_call)) {
@@ -181,6 +188,9 @@ void DefPlace(nb::class_<Op>& type) {
           [](const Op& op) { return MakeRecords<Op>(op.owner, op.trace().Children(op.id)); },
           "Ops that took an output.")
       .def_prop_ro("module", &ModuleOf, "The innermost module; None outside every module.")
+      .def_prop_ro("gradient_of", &GradientOf,
+                   "Of an op of a backward pass inside a function: the module whose op it "
+                   "differentiates; None elsewhere.")
       .def_prop_ro(
           "module_call",
           [](const Op& op) { return RecordOrNone<ModuleCall>(op.owner, op.row().module_call); })

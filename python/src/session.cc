@@ -1,5 +1,6 @@
 #include "session.h"
 
+#include "body_origins.h"
 #include "errors.h"
 #include "frames.h"
 
@@ -46,12 +47,19 @@ NamedHandles CallTensors(nb::handle args, nb::handle kwargs, std::vector<nb::obj
 Session* Session::Current() { return t_session; }
 
 Session::Session(capture::RecordOptions options, std::vector<std::string> library_prefixes,
-                 bool callbacks, nb::object new_module, nb::object executing_eagerly)
+                 bool callbacks, nb::object new_module, nb::object executing_eagerly,
+                 nb::object bodies)
     : options_(std::move(options)),
       call_sites_(std::make_shared<FrameSites>(std::move(library_prefixes))),
       callbacks_(callbacks),
       new_module_(std::move(new_module)),
-      executing_eagerly_(std::move(executing_eagerly)) {}
+      executing_eagerly_(std::move(executing_eagerly)),
+      bodies_(std::move(bodies)) {
+  if (!bodies_.is_none()) {
+    options_.body_origins =
+        std::make_shared<PythonBodyOrigins>(bodies_.attr("describe"), call_sites_);
+  }
+}
 
 void Session::Start() {
   recorder_ = Unwrap(capture::Recorder::Start(options_, call_sites_, callbacks_));
@@ -67,9 +75,11 @@ std::shared_ptr<const Trace> Session::Stop(const std::string& error) {
   // The callbacks belong to the Python object that holds this session: the circle is opened here.
   new_module_.reset();
   executing_eagerly_.reset();
+  bodies_ = nb::none();
   options_ = {};
   ids_.clear();
   modules_.clear();
+  for (Frame& frame : frames_) Py_XDECREF(frame.traced);
   frames_.clear();
   return trace;
 }
@@ -109,11 +119,11 @@ bool Session::EnterCall(nb::handle module, const void* wrapper, nb::handle args,
     const Frame& top = frames_.back();
     if (top.module == module.ptr() && top.body == nullptr && top.wrapper != wrapper) return false;
   }
-  if (!Eager()) return false;
+  if (!Eager()) return EnterTracedCall(module, wrapper, args, kwargs, method);
   const ModuleId id = IdOf(module);
   if (id == kNoId) return false;
   const ModuleCallId call = recorder_->OpenModuleCall(id, method);
-  frames_.push_back({module.ptr(), wrapper, call, nullptr});
+  frames_.push_back({module.ptr(), wrapper, call});
   std::vector<nb::object> keep_alive;
   recorder_->SetModuleCallInputs(call, CallTensors(args, kwargs, keep_alive));
   if (kwargs.ptr() != nullptr) {
@@ -122,9 +132,34 @@ bool Session::EnterCall(nb::handle module, const void* wrapper, nb::handle args,
   return true;
 }
 
+nb::object Session::Callee(nb::handle module, nb::handle method) {
+  if (bodies_.is_none() || Eager()) return nb::borrow(method);
+  return bodies_.attr("converted")(module, method);
+}
+
+bool Session::EnterTracedCall(nb::handle module, const void* wrapper, nb::handle args,
+                              nb::handle kwargs, const char* method) {
+  if (bodies_.is_none()) return false;
+  const nb::object named = kwargs.ptr() == nullptr ? nb::object(nb::dict()) : nb::borrow(kwargs);
+  nb::object traced = bodies_.attr("enter")(module, args, named, method, DescribeArguments(named));
+  if (traced.is_none()) return false;
+  Frame frame{module.ptr(), wrapper, kNoId};
+  frame.traced = traced.release().ptr();
+  frames_.push_back(frame);
+  return true;
+}
+
+void Session::ExitTracedCall(const Frame& frame, nb::handle result, bool failed) {
+  const nb::object traced = nb::steal(frame.traced);
+  nb::object given = nb::none();
+  if (!failed) given = nb::borrow(result);
+  bodies_.attr("exit")(traced, given);
+}
+
 void Session::ExitCall(nb::handle result, bool failed) {
   const Frame frame = frames_.back();
   frames_.pop_back();
+  if (frame.traced != nullptr) return ExitTracedCall(frame, result, failed);
   if (!failed) {
     NamedHandles found;
     std::vector<nb::object> keep_alive;
@@ -135,14 +170,18 @@ void Session::ExitCall(nb::handle result, bool failed) {
 }
 
 bool Session::EnterBody(nb::handle module, const void* wrapper, nb::handle training) {
-  // A body that is traced into a graph is not a run of it.
-  if (!Eager()) return true;
+  // A body that is traced into a graph is not a run of it, but says who asks for the graph's ops.
+  if (bodies_.is_none() && !Eager()) return true;
   if (frames_.empty()) return false;
   Frame& top = frames_.back();
   if (top.module != module.ptr() || top.body == wrapper) return false;
   if (top.body != nullptr) return true;  // a base class's call, as part of this one
   top.body = wrapper;
-  if (training.ptr() != nullptr) {
+  if (top.traced != nullptr) {
+    nb::object text = nb::none();
+    if (training.ptr() != nullptr) text = nb::repr(training);
+    nb::handle(top.traced).attr("body")(text);
+  } else if (training.ptr() != nullptr) {
     recorder_->SetModuleCallTraining(top.call, nb::cast<std::string>(nb::repr(training)));
   }
   return true;

@@ -20,7 +20,7 @@ capture::RecordOptions OptionsFrom(const nanobind::dict& values);
 class Session {
  public:
   Session(capture::RecordOptions options, std::vector<std::string> library_prefixes, bool callbacks,
-          nanobind::object new_module, nanobind::object executing_eagerly);
+          nanobind::object new_module, nanobind::object executing_eagerly, nanobind::object bodies);
 
   // The session of the calling thread, null where there is none.
   static Session* Current();
@@ -37,6 +37,10 @@ class Session {
                          const std::string& class_name, const std::string& name,
                          const std::string& config, ModuleId parent, int64_t num_params,
                          int64_t num_trainable);
+  int64_t KnownId(nanobind::handle module) const {
+    const auto it = ids_.find(module.ptr());
+    return it == ids_.end() ? -1 : static_cast<int64_t>(it->second);
+  }
   // Another object that stands for a module that is declared already.
   void AliasModule(nanobind::object module, ModuleId id);
 
@@ -46,20 +50,27 @@ class Session {
     PyObject* module;
     const void* wrapper;
     ModuleCallId call;
+    PyObject* traced = nullptr;  // owned: the call, where it is traced into a graph
     const void* body = nullptr;  // wrapper of the `call` method that was entered, null before
   };
   // False where this entry is part of the call on top, or nothing is to be recorded.
   bool EnterCall(nanobind::handle module, const void* wrapper, nanobind::handle args,
                  nanobind::handle kwargs, const char* method);
   void ExitCall(nanobind::handle result, bool failed);
+  // What to call for a module's method: while a graph is built, the method as AutoGraph would.
+  nanobind::object Callee(nanobind::handle module, nanobind::handle method);
   // The top call's body begins, with this value of its `training` argument (null: it has none).
   // False where the top call is another module's, or this body already runs (recursion).
   bool EnterBody(nanobind::handle module, const void* wrapper, nanobind::handle training);
 
+  nanobind::object bodies() const { return bodies_; }
   bool recording() const { return recorder_ != nullptr && !stopped_; }
 
  private:
   ModuleId IdOf(nanobind::handle module);
+  bool EnterTracedCall(nanobind::handle module, const void* wrapper, nanobind::handle args,
+                       nanobind::handle kwargs, const char* method);
+  void ExitTracedCall(const Frame& frame, nanobind::handle result, bool failed);
   bool Eager() const;
 
   capture::RecordOptions options_;
@@ -67,6 +78,7 @@ class Session {
   bool callbacks_ = false;
   nanobind::object new_module_;
   nanobind::object executing_eagerly_;
+  nanobind::object bodies_;  // _bodies.Bodies of the recording, or None
   std::shared_ptr<capture::Recorder> recorder_;
   std::unordered_map<PyObject*, ModuleId> ids_;
   std::vector<nanobind::object> modules_;

@@ -49,6 +49,8 @@ capture::RecordOptions OptionsFrom(const nb::dict& values) {
   if (!(nb::isinstance<nb::str>(save) && text("save") == "all")) options.save = ToSelector(save);
   const nb::object halt = values["halt"];
   if (!halt.is_none()) options.halt = ToSelector(halt);
+  options.compare_compiled = nb::cast<bool>(values["compare_compiled"]);
+  options.keep_steps = nb::cast<int>(values["keep_steps"]);
   options.interpret_random = text("random") == "interpret";
   const nb::object functions = values["functions"];
   const bool named = nb::isinstance<nb::str>(functions);
@@ -138,12 +140,14 @@ void RegisterSession(nb::module_& m) {
       .def(
           "__init__",
           [](Session* self, const nb::dict& options, std::vector<std::string> prefixes,
-             bool callbacks, nb::object new_module, nb::object executing_eagerly) {
-            new (self) Session(OptionsFrom(options), std::move(prefixes), callbacks,
-                               std::move(new_module), std::move(executing_eagerly));
+             bool callbacks, nb::object new_module, nb::object executing_eagerly,
+             nb::object bodies) {
+            new (self)
+                Session(OptionsFrom(options), std::move(prefixes), callbacks, std::move(new_module),
+                        std::move(executing_eagerly), std::move(bodies));
           },
           "options"_a, "library_prefixes"_a, "callbacks"_a, "new_module"_a.none(),
-          "executing_eagerly"_a)
+          "executing_eagerly"_a, "bodies"_a = nb::none())
       .def("start", &Session::Start)
       .def(
           "stop",
@@ -157,6 +161,7 @@ void RegisterSession(nb::module_& m) {
                                        parent < 0 ? kNoId : static_cast<ModuleId>(parent),
                                        num_params, num_trainable);
            })
+      .def("module_id", &Session::KnownId, "Number of a module that is known, else -1.")
       .def("alias_module", &Session::AliasModule)
       .def("update_params",
            [](Session& self, const std::vector<std::pair<int64_t, int64_t>>& params) {
@@ -181,10 +186,20 @@ void RegisterSession(nb::module_& m) {
                                                             : RegionKind::kFunction;
              return self.recorder().OpenRegion(region, name);
            })
+      .def("open_step", [](Session& self, const std::string& name, uint32_t index,
+                           bool bounded) { return self.recorder().OpenStep(name, index, bounded); })
+      .def("close_step", [](Session& self, RegionId step) { self.recorder().CloseStep(step); })
+      .def_prop_ro(
+          "refused",
+          [](Session& self) {
+            return self.recording() ? self.recorder().refused() : std::string();
+          },
+          "Why an option cannot be had with this run; empty where it can.")
       .def("close_region",
            [](Session& self, RegionId region) { self.recorder().CloseRegion(region); })
       .def("record_callback", &RecordCallback)
       .def_prop_ro("recording", &Session::recording)
+      .def_prop_ro("bodies", &Session::bodies)
       .def_prop_ro("stopped_by_nonfinite",
                    [](Session& self) {
                      return self.recording() && self.recorder().stopped_at() != kNoId &&

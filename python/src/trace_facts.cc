@@ -54,6 +54,21 @@ std::vector<Op> OutputsOf(const TraceHandle& self) {
   return MakeRecords<Op>(self.object, ids);
 }
 
+nb::list CompiledDifferencesOf(const TraceHandle& self) {
+  nb::list rows;
+  for (const CompiledDifference& difference : self.trace().tables().compiled_differences) {
+    nb::dict row;
+    row["call"] = self.trace().OpLabel(difference.call);
+    row["output"] = difference.output;
+    row["num_elements"] = difference.num_elements;
+    row["num_different"] = difference.num_different;
+    row["max_abs"] = difference.max_abs;
+    row["max_rel"] = difference.max_rel;
+    rows.append(row);
+  }
+  return rows;
+}
+
 std::vector<Edge> EdgesOf(const TraceHandle& self) {
   const Trace& trace = self.trace();
   std::vector<Edge> edges;
@@ -148,6 +163,11 @@ void DefInfo(nb::class_<TraceHandle>& type) {
       .def_prop_ro(
           "notes", [](const TraceHandle& self) { return self.trace().info().notes; },
           "What this recording could not see, one sentence each.")
+      .def_prop_ro("compiled_differences", &CompiledDifferencesOf,
+                   nb::sig("def compiled_differences(self) -> list[dict[str, typing.Any]]"),
+                   "With compare_compiled=True, for each output of each call that was opened: how "
+                   "far the compiled function's value is from it. Keys: call, output, "
+                   "num_elements, num_different (bits), max_abs, max_rel.")
       .def_prop_ro("completeness", &CompletenessOf,
                    nb::sig("def completeness(self) -> dict[str, typing.Any]"),
                    "Inputs counted by where they come from, and what is not told: unexplained "

@@ -27,6 +27,8 @@ class CallSiteProvider {
   // Whether the calling thread is turning a Python value into a tensor. What runs then is
   // TensorFlow's own, is kept for the next equal value, and belongs to no line of the program.
   virtual bool ConvertsValue() const { return false; }
+  // The key of a line that is known already.
+  virtual LocationId Add(const CallSite& site) = 0;
 
   // What a key stands for. Called once per key, when the recording ends.
   virtual CallSite Resolve(LocationId key) = 0;

@@ -21,18 +21,34 @@ std::string ReadableFunctionName(std::string_view name) {
 
 void FunctionHost::Execute(const interp::NodeInfo& node, TFE_Op* op, TFE_TensorHandle** outputs,
                            int* num_outputs, TF_Status* status) {
-  recorder_.ExecuteOp(op, outputs, num_outputs, status, location_, node.name);
+  const BodyOrigin origin = scopes_.Before(node.name);
+  const LocationId location = origin.location == kNoId ? location_ : origin.location;
+  recorder_.ExecuteOp(op, outputs, num_outputs, status,
+                      {location, node.name, scopes_.ModuleOf(origin.gradient_of), origin.backward});
+  if (tf::Api().TF_GetCode(status) == 0) {
+    scopes_.Made(node.name, {outputs, static_cast<size_t>(*num_outputs)});
+  }
 }
 
 void FunctionHost::OnConstant(const interp::NodeInfo& node, TFE_TensorHandle* value) {
   recorder_.AddBodyConstant(value, node.name);
 }
 
-uint32_t FunctionHost::EnterRegion(const interp::RegionInfo& region) {
-  return recorder_.OpenBodyRegion(region, call_);
+void FunctionHost::OnValues(std::string_view node, std::span<TFE_TensorHandle* const> values) {
+  scopes_.Made(node, values);
 }
 
-void FunctionHost::ExitRegion(uint32_t token, bool /*failed*/) { recorder_.CloseRegion(token); }
+uint32_t FunctionHost::EnterRegion(const interp::RegionInfo& region) {
+  if (!region.node.empty()) scopes_.Before(region.node);
+  const RegionId id = recorder_.OpenBodyRegion(region, call_);
+  scopes_.Enter(std::string(region.function));
+  return id;
+}
+
+void FunctionHost::ExitRegion(uint32_t token, bool failed) {
+  scopes_.Exit(failed);
+  recorder_.CloseRegion(token);
+}
 
 TFE_TensorHandle* FunctionHost::Share(TFE_TensorHandle* handle, TF_Status* status) {
   TFE_TensorHandle* copy = tf::Api().TFE_TensorHandleCopySharingTensor(handle, status);

@@ -2,6 +2,7 @@
 // other op of the thread.
 #pragma once
 
+#include "capture/body_scopes.h"
 #include "interp/host.h"
 #include "trace/ids.h"
 
@@ -13,18 +14,20 @@ class FunctionHost : public interp::Host {
  public:
   // `call` is the op that called the function; `location` the user's line that did.
   FunctionHost(Recorder& recorder, OpId call, LocationId location)
-      : recorder_(recorder), call_(call), location_(location) {}
+      : recorder_(recorder), scopes_(recorder), call_(call), location_(location) {}
 
   void Execute(const interp::NodeInfo& node, TFE_Op* op, TFE_TensorHandle** outputs,
                int* num_outputs, TF_Status* status) override;
   void OnConstant(const interp::NodeInfo& node, TFE_TensorHandle* value) override;
   uint32_t EnterRegion(const interp::RegionInfo& region) override;
   void ExitRegion(uint32_t token, bool failed) override;
+  void OnValues(std::string_view node, std::span<TFE_TensorHandle* const> values) override;
   TFE_TensorHandle* Share(TFE_TensorHandle* handle, TF_Status* status) override;
   void Delete(TFE_TensorHandle* handle) override;
 
  private:
   Recorder& recorder_;
+  BodyScopes scopes_;
   OpId call_;
   LocationId location_;
 };

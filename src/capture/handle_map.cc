@@ -10,26 +10,39 @@ std::atomic<int> g_watching{0};
 int HandleMap::NumWatching() { return g_watching.load(std::memory_order_relaxed); }
 
 HandleMap::~HandleMap() {
-  if (num_unheld_ > 0) g_watching.fetch_sub(1);
+  if (num_counted_ > 0) g_watching.fetch_sub(1);
 }
 
-void HandleMap::InsertHeld(const TFE_TensorHandle* handle, KnownHandle known) {
+void HandleMap::SetCounted(Entry& entry, bool counted) {
+  if (entry.counted == counted) return;
+  entry.counted = counted;
+  if (counted && num_counted_++ == 0) g_watching.fetch_add(1);
+  if (!counted && --num_counted_ == 0) g_watching.fetch_sub(1);
+}
+
+void HandleMap::CountFresh() {
+  const std::lock_guard lock(mutex_);
+  count_fresh_ = true;
+}
+
+void HandleMap::InsertHeld(const TFE_TensorHandle* handle, KnownHandle known, bool fresh) {
   const std::lock_guard lock(mutex_);
   Entry& entry = entries_[handle];
-  if (entry.references > 0 && --num_unheld_ == 0) g_watching.fetch_sub(1);
-  entry = {known, 0};
+  const bool goes_on = count_fresh_ && entry.counted && !fresh;
+  if (!goes_on) entry.references = fresh ? 1 : 0;
+  SetCounted(entry, count_fresh_ && (fresh || goes_on));
+  entry.known = known;
+  entry.held = true;
 }
 
 void HandleMap::InsertUnheld(const TFE_TensorHandle* handle, KnownHandle known) {
   const std::lock_guard lock(mutex_);
-  auto [it, inserted] = entries_.try_emplace(handle, Entry{known, 1});
-  if (!inserted) {
-    // The same pointer came back: one more reference to what is already known under it.
-    if (it->second.references > 0) ++it->second.references;
-    it->second.known = known;
-    return;
-  }
-  if (num_unheld_++ == 0) g_watching.fetch_add(1);
+  auto [it, inserted] = entries_.try_emplace(handle, Entry{known});
+  Entry& entry = it->second;
+  entry.known = known;
+  // The same pointer came back: one more reference to what is already known under it.
+  if (inserted || entry.counted) ++entry.references;
+  if (inserted) SetCounted(entry, true);
 }
 
 std::optional<KnownHandle> HandleMap::Find(const TFE_TensorHandle* handle) const {
@@ -44,21 +57,35 @@ void HandleMap::OnCopy(const TFE_TensorHandle* original, const TFE_TensorHandle*
   const auto it = entries_.find(original);
   if (it == entries_.end()) return;
   if (copy == original) {
-    if (it->second.references > 0) ++it->second.references;
+    if (it->second.counted) ++it->second.references;
     return;
   }
   const KnownHandle known = it->second.known;
-  auto [at, inserted] = entries_.insert_or_assign(copy, Entry{known, 1});
-  if (inserted && num_unheld_++ == 0) g_watching.fetch_add(1);
+  Entry& entry = entries_[copy];
+  entry.known = known;
+  entry.references = 1;
+  entry.held = false;
+  SetCounted(entry, true);
 }
 
 void HandleMap::OnDelete(const TFE_TensorHandle* handle) {
   const std::lock_guard lock(mutex_);
   const auto it = entries_.find(handle);
-  if (it == entries_.end() || it->second.references == 0) return;
-  if (--it->second.references > 0) return;
+  if (it == entries_.end() || !it->second.counted) return;
+  if (it->second.references > 0) --it->second.references;
+  if (it->second.references > 0 || it->second.held) return;
+  SetCounted(it->second, false);
   entries_.erase(it);
-  if (--num_unheld_ == 0) g_watching.fetch_sub(1);
+}
+
+void HandleMap::Release(const TFE_TensorHandle* handle) {
+  const std::lock_guard lock(mutex_);
+  const auto it = entries_.find(handle);
+  if (it == entries_.end()) return;
+  it->second.held = false;
+  if (it->second.counted && it->second.references > 0) return;
+  SetCounted(it->second, false);
+  entries_.erase(it);
 }
 
 }  // namespace flowscope::capture

@@ -25,9 +25,15 @@ struct KnownHandle {
 
 class HandleMap {
  public:
-  void InsertHeld(const TFE_TensorHandle* handle, KnownHandle known);
+  // `fresh`: just made, so that TensorFlow's caller has one reference, which is counted from
+  // CountFresh on.
+  void InsertHeld(const TFE_TensorHandle* handle, KnownHandle known, bool fresh = false);
   // One reference of ours is not taken; TensorFlow's caller has one.
   void InsertUnheld(const TFE_TensorHandle* handle, KnownHandle known);
+  // From now on fresh handles are counted while they are held, so that Release can let them go.
+  void CountFresh();
+  // The caller is about to give its own hold up. What nobody else has is forgotten.
+  void Release(const TFE_TensorHandle* handle);
   std::optional<KnownHandle> Find(const TFE_TensorHandle* handle) const;
 
   // `copy` was made from `original`: another reference to the same pointer, or a second handle of
@@ -36,7 +42,7 @@ class HandleMap {
   // The caller is about to drop one reference.
   void OnDelete(const TFE_TensorHandle* handle);
 
-  // Maps that hold at least one unheld entry now, in the whole process: the delete hook does
+  // Maps that count at least one entry now, in the whole process: the delete hook does
   // nothing while it is zero.
   static int NumWatching();
 
@@ -48,11 +54,16 @@ class HandleMap {
  private:
   struct Entry {
     KnownHandle known;
-    int64_t references = 0;  // 0: held
+    int64_t references = 0;  // of others, where counted
+    bool held = false;
+    bool counted = false;
   };
+  void SetCounted(Entry& entry, bool counted);
+
   mutable std::mutex mutex_;
   std::unordered_map<const TFE_TensorHandle*, Entry> entries_;
-  int64_t num_unheld_ = 0;
+  int64_t num_counted_ = 0;
+  bool count_fresh_ = false;
 };
 
 }  // namespace flowscope::capture

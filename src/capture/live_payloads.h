@@ -30,6 +30,11 @@ class LivePayloads : public PayloadSource {
   // Keeps a handle alive that is no tensor of its own, so that its address stays taken.
   void Pin(tf::HandlePtr handle) { pinned_.push_back(std::move(handle)); }
 
+  // Gives up the value of `tensor`; null where there is none.
+  tf::HandlePtr Take(TensorId tensor) {
+    return tensor < handles_.size() ? std::move(handles_[tensor]) : nullptr;
+  }
+
   // Null where no handle is kept. Borrowed.
   TFE_TensorHandle* Handle(TensorId tensor) const;
   size_t size() const { return handles_.size(); }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "capture/body_origins.h"
 #include "tf/c_api.h"
 #include "trace/event_sink.h"
 #include "trace/selector.h"
@@ -29,6 +30,9 @@ struct RecordOptions {
   bool keep_values = true;  // false: keep statistics instead of values
   FunctionMode functions = FunctionMode::kInside;
   SelectorPtr open_functions;
+  std::shared_ptr<BodyOriginProvider> body_origins;  // null: ops of bodies have no module calls
+  bool compare_compiled = false;  // run what is opened compiled too, and tell the difference
+  int keep_steps = -1;            // steps of a training run whose values stay; -1: all
   bool interpret_random = false;  // open functions with stateful random ops too
   bool code_context = true;
   bool use_hook = true;  // false: what is handed to the recorder, and nothing else

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "capture/body_origins.h"
 #include "capture/call_site.h"
 #include "capture/handle_map.h"
 #include "capture/live_payloads.h"
@@ -29,6 +31,7 @@ namespace flowscope::capture {
 // Codes of TF_Code that we set ourselves.
 inline constexpr int kTfCancelled = 1;
 inline constexpr int kTfInvalidArgument = 3;
+inline constexpr int kTfFailedPrecondition = 9;
 inline constexpr int kTfInternal = 13;
 
 class Recorder {
@@ -86,18 +89,48 @@ class Recorder {
   // The stop that raise_on_nan or halt asked for; kNoId where none did.
   OpId stopped_at() const { return stopped_at_; }
   bool halted() const { return halted_; }
+  // Why the run was ended because an option cannot be had with it; empty: it was not.
+  const std::string& refused() const { return refused_; }
+
+  // A step of a training run. Of the steps that ended, all but the last keep_steps lose the values
+  // that their ops made; the first and the newest value of every variable stay.
+  // `bounded` false: the values of this step stay.
+  RegionId OpenStep(const std::string& name, uint32_t index, bool bounded);
+  void CloseStep(RegionId step);
 
   // Hook side.
   void Execute(TFE_Op* op, TFE_TensorHandle** outputs, int* num_outputs, TF_Status* status);
-  // `location` kNoId: the user's line is looked up. `name`: the node behind the op, in a function.
+  // Where an op stands. `node`: behind the op, in the body of a function; empty elsewhere.
+  struct Place {
+    LocationId location = kNoId;
+    std::string_view node;
+    ModuleId gradient_of = kNoId;
+    bool backward = false;
+  };
   void ExecuteOp(TFE_Op* op, TFE_TensorHandle** outputs, int* num_outputs, TF_Status* status,
-                 LocationId location, std::string_view name);
+                 const Place& place);
   void OnCopy(TFE_TensorHandle* original, TFE_TensorHandle* copy);
   void OnValueRead(TFE_TensorHandle* handle);
 
   // Interpreter side.
   void AddBodyConstant(TFE_TensorHandle* value, std::string_view name);
   RegionId OpenBodyRegion(const interp::RegionInfo& info, OpId call);
+  // Null where nobody knows who asked for the function's ops.
+  std::shared_ptr<const BodyOrigins> OriginsOf(const std::string& function);
+  std::vector<ModuleId> OpenModules() const;   // outermost first
+  std::vector<std::string> OpenParts() const;  // names of the open regions that no op opened
+  std::shared_ptr<TraceBuilder::SuspendedCall> SuspendModuleCall(ModuleCallId call) {
+    return builder_.SuspendModuleCall(call, Now());
+  }
+  void ResumeModuleCall(const TraceBuilder::SuspendedCall& call) {
+    builder_.ResumeModuleCall(call);
+  }
+  void SetModuleCallTensors(ModuleCallId call, const std::vector<NamedTensor>& inputs,
+                            const std::vector<NamedTensor>& outputs);
+  StringId InternText(std::string_view text) { return builder_.Intern(text); }
+  TensorId TensorOf(const TFE_TensorHandle* handle) const;
+  // Keeps a value that turns out to be an output of a call whose outputs are to be saved.
+  void KeepLate(TFE_TensorHandle* handle, ModuleCallId call);
 
   // One op as op callbacks report it, after it ran.
   void RecordCallback(const std::string& type, const std::vector<TFE_TensorHandle*>& inputs,
@@ -134,6 +167,7 @@ class Recorder {
              Pending& pending);
   LocationId Locate();
   bool CastsNewValue(TFE_TensorHandle* input) const;
+  void SetPlace(OpId id, const Place& place);
   void ReadAttrs(TFE_Op* op, OpId id);
   void ResolveInputs(const std::vector<TFE_TensorHandle*>& inputs, Pending& pending,
                      std::vector<EdgeRecord>& edges);
@@ -165,12 +199,13 @@ class Recorder {
   void RunInside(TFE_Context* context, const std::string& function, OpId call,
                  const std::vector<TFE_TensorHandle*>& inputs, TFE_TensorHandle** outputs,
                  int* num_outputs, TF_Status* status);
+  void NoteFindings(const std::string& function, const interp::Interpreter::Findings& findings);
+  void CompareCompiled(TFE_Op* op, OpId call, TFE_TensorHandle* const* outputs, int num_outputs,
+                       TF_Status* status);
   void FinishCall(const Pending& pending, std::span<TFE_TensorHandle*> outputs);
   TensorRecord DescribeTensor(TFE_TensorHandle* handle);
   void AddOutput(TFE_TensorHandle* handle, OpId id, int index, bool keep);
   bool Keeps(OpId id) const;
-  void KeepLate(const std::vector<std::pair<std::string, TFE_TensorHandle*>>& outputs,
-                ModuleCallId call);
   void RecordVariableUse(TFE_Op* op, const Pending& pending, std::span<TFE_TensorHandle*> outputs);
   bool OverBudget(int64_t nbytes);
   void Progress();
@@ -178,6 +213,8 @@ class Recorder {
   void StopAfter(OpId id, TFE_TensorHandle** outputs, int* num_outputs, TF_Status* status);
   bool HasNonFinite(std::span<TFE_TensorHandle*> outputs) const;
   void FailAsStopped(int* num_outputs, TF_Status* status) const;
+  void ReleaseStep(OpId first, OpId end);
+  void ReleaseValue(TensorId tensor);
   void FillLocations();
   void ResolveLateShapes();
   std::vector<NamedTensor> ToNamed(
@@ -185,6 +222,7 @@ class Recorder {
 
   RecordOptions options_;
   std::shared_ptr<CallSiteProvider> call_sites_;
+  std::unordered_map<std::string, std::shared_ptr<const BodyOrigins>> origins_;
   tf::HookLease hook_;
   std::chrono::steady_clock::time_point start_;
   TraceBuilder builder_;
@@ -205,6 +243,15 @@ class Recorder {
   int64_t kept_bytes_ = 0;
   OpId stopped_at_ = kNoId;
   bool halted_ = false;
+  std::string refused_;
+  int calls_inside_ = 0;  // opened functions that run now
+  struct Step {
+    RegionId region = kNoId;
+    OpId first = 0;
+    OpId end = 0;
+  };
+  std::deque<Step> steps_;
+  std::vector<TensorId> body_constants_;
   bool callbacks_ = false;
   bool stopped_ = false;
 };

@@ -1,4 +1,7 @@
 // A compiled function, opened: its body runs op by op inside the recording.
+#include <algorithm>
+
+#include "capture/compiled_difference.h"
 #include "capture/function_host.h"
 #include "capture/recorder.h"
 #include "trace/attrs.h"
@@ -44,10 +47,25 @@ std::string Recorder::FunctionToOpen(TFE_Context* context, OpId call) {
     reason = "the call does not name its function";
   } else {
     interp::Interpreter interpreter(Plans(), {options_.interpret_random});
-    reason = interpreter.WhyRefused(context, function).value_or("");
+    const interp::Interpreter::Findings findings = interpreter.Examine(context, function);
+    reason = findings.refused.value_or("");
+    if (reason.empty()) NoteFindings(function, findings);
   }
   builder_.op(call).opaque_reason = builder_.Intern(reason);
-  return reason.empty() ? function : std::string();
+  return reason.empty() && refused_.empty() ? function : std::string();
+}
+
+void Recorder::NoteFindings(const std::string& function,
+                            const interp::Interpreter::Findings& findings) {
+  if (!findings.compiled_by_xla.empty()) {
+    AddNote("the plain run compiles '" + ReadableFunctionName(findings.compiled_by_xla) +
+            "' with XLA; opened, it gives what its ops give, which can differ in the last bits "
+            "(compare_compiled=True tells by how much)");
+  }
+  if (options_.compare_compiled && calls_inside_ == 0 && !findings.effect.empty()) {
+    refused_ = "compare_compiled=True would run function '" + ReadableFunctionName(function) +
+               "' twice, and it has an effect: " + findings.effect;
+  }
 }
 
 void Recorder::RunInside(TFE_Context* context, const std::string& function, OpId call,
@@ -55,7 +73,9 @@ void Recorder::RunInside(TFE_Context* context, const std::string& function, OpId
                          int* num_outputs, TF_Status* status) {
   interp::Interpreter interpreter(Plans(), {options_.interpret_random});
   FunctionHost host(*this, call, builder_.op(call).location);
+  ++calls_inside_;
   std::vector<tf::HandlePtr> results = interpreter.Run(context, function, inputs, host, status);
+  --calls_inside_;
   if (tf::Api().TF_GetCode(status) != 0) return;
   if (results.size() > static_cast<size_t>(*num_outputs)) {
     tf::Api().TF_SetStatus(status, kTfInternal, "a function gave more outputs than were asked for");
@@ -63,6 +83,35 @@ void Recorder::RunInside(TFE_Context* context, const std::string& function, OpId
   }
   *num_outputs = static_cast<int>(results.size());
   for (size_t i = 0; i < results.size(); ++i) outputs[i] = results[i].release();
+}
+
+// The same call compiled, as TensorFlow would have run it: its outputs are compared and dropped.
+void Recorder::CompareCompiled(TFE_Op* op, OpId call, TFE_TensorHandle* const* outputs,
+                               int num_outputs, TF_Status* status) {
+  if (!options_.compare_compiled || calls_inside_ > 0 || tf::Api().TF_GetCode(status) != 0) return;
+  std::vector<TFE_TensorHandle*> raw(static_cast<size_t>(std::max(num_outputs, 1)), nullptr);
+  const tf::StatusPtr ours = tf::NewStatus();
+  int count = num_outputs;
+  tf::Api().TFE_Execute(op, raw.data(), &count, ours.get());
+  if (tf::Api().TF_GetCode(ours.get()) != 0) {
+    return AddNote("compare_compiled: " + builder_.OpLabel(call) +
+                   " could not be run compiled: " + tf::Api().TF_Message(ours.get()));
+  }
+  for (int i = 0; i < count; ++i) {
+    const tf::HandlePtr compiled(raw[static_cast<size_t>(i)]);
+    const Result<Payload> a = tf::ReadHandle(outputs[i]);
+    const Result<Payload> b = tf::ReadHandle(compiled.get());
+    if (!a.ok() || !b.ok()) continue;  // a variant or a resource
+    Result<CompiledDifference> difference = Compare(*a, *b);
+    if (!difference.ok()) {
+      AddNote("compare_compiled: output " + std::to_string(i) + " of " + builder_.OpLabel(call) +
+              ": " + difference.status().message());
+      continue;
+    }
+    difference->call = call;
+    difference->output = static_cast<uint32_t>(i);
+    builder_.tables().compiled_differences.push_back(*difference);
+  }
 }
 
 // The call's outputs are those of ops inside: consumers keep those as parents, and the call lists
@@ -92,10 +141,51 @@ void Recorder::AddBodyConstant(TFE_TensorHandle* value, std::string_view name) {
   if (handles_.Find(value)) return;
   const tf::StatusPtr status = tf::NewStatus();
   if (tf::Api().TFE_TensorHandleNumDims(value, status.get()) != 0) {
-    AddSourceEdge(value, OpKind::kConstant, EdgeClass::kConstant, name);
+    const EdgeRecord edge = AddSourceEdge(value, OpKind::kConstant, EdgeClass::kConstant, name);
+    if (options_.keep_steps >= 0) body_constants_.push_back(edge.tensor);
     return;
   }
   AddLiteral(value);
+}
+
+std::shared_ptr<const BodyOrigins> Recorder::OriginsOf(const std::string& function) {
+  if (options_.body_origins == nullptr) return nullptr;
+  const auto known = origins_.find(function);
+  if (known != origins_.end()) return known->second;
+  return origins_.emplace(function, options_.body_origins->Of(function)).first->second;
+}
+
+std::vector<ModuleId> Recorder::OpenModules() const {
+  std::vector<ModuleId> modules;
+  const TraceTables& tables = builder_.tables();
+  for (ModuleCallId call = builder_.current_module_call(); call != kNoId;
+       call = tables.module_calls[call].parent) {
+    modules.push_back(tables.module_calls[call].module);
+  }
+  std::ranges::reverse(modules);
+  return modules;
+}
+
+std::vector<std::string> Recorder::OpenParts() const {
+  std::vector<std::string> names;
+  const TraceTables& tables = builder_.tables();
+  for (RegionId id = builder_.current_region(); id != kNoId; id = tables.regions[id].parent) {
+    if (tables.regions[id].op == kNoId)
+      names.emplace_back(tables.strings.View(tables.regions[id].name));
+  }
+  return names;
+}
+
+void Recorder::SetModuleCallTensors(ModuleCallId call, const std::vector<NamedTensor>& inputs,
+                                    const std::vector<NamedTensor>& outputs) {
+  ModuleCallRecord& record = builder_.tables().module_calls[call];
+  record.inputs = builder_.AddNamedTensors(inputs);
+  record.outputs = builder_.AddNamedTensors(outputs);
+}
+
+TensorId Recorder::TensorOf(const TFE_TensorHandle* handle) const {
+  const auto known = handles_.Find(handle);
+  return known ? known->tensor : kNoId;
 }
 
 RegionId Recorder::OpenBodyRegion(const interp::RegionInfo& info, OpId call) {

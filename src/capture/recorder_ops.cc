@@ -31,14 +31,14 @@ void Recorder::Execute(TFE_Op* op, TFE_TensorHandle** outputs, int* num_outputs,
     api.TFE_Execute(op, outputs, num_outputs, status);
     return;
   }
-  ExecuteOp(op, outputs, num_outputs, status, Locate(), "");
+  ExecuteOp(op, outputs, num_outputs, status, {Locate(), {}, kNoId, false});
 }
 
 void Recorder::ExecuteOp(TFE_Op* op, TFE_TensorHandle** outputs, int* num_outputs,
-                         TF_Status* status, LocationId location, std::string_view name) {
+                         TF_Status* status, const Place& place) {
   const tf::CApi& api = tf::Api();
   // A model that handles the error of the stop does not go on all the same.
-  if (stopped_at_ != kNoId) {
+  if (stopped_at_ != kNoId || !refused_.empty()) {
     FailAsStopped(num_outputs, status);
     return;
   }
@@ -51,11 +51,11 @@ void Recorder::ExecuteOp(TFE_Op* op, TFE_TensorHandle** outputs, int* num_output
   const TypeInfo& info = InfoOf(type, context);
   pending.traits = info.traits;
   pending.def = info.def;
-  pending.in_body = !name.empty();
+  pending.in_body = !place.node.empty();
   std::vector<EdgeRecord> edges;
   ResolveInputs(inputs, pending, edges);  // appends sources, which must stand before the op
-  Begin(type, location, edges, pending);
-  builder_.op(pending.id).name = builder_.Intern(name);
+  Begin(type, place.location, edges, pending);
+  SetPlace(pending.id, place);
   ReadAttrs(op, pending.id);
   Run(op, context, pending, inputs, outputs, num_outputs, status);
   Progress();
@@ -71,6 +71,15 @@ void Recorder::Progress() {
   if (options_.warn) options_.warn(degraded);
 }
 
+void Recorder::SetPlace(OpId id, const Place& place) {
+  OpRecord& op = builder_.op(id);
+  op.name = builder_.Intern(place.node);
+  if (place.gradient_of != kNoId) {
+    builder_.tables().gradients.push_back({id, place.gradient_of});
+  }
+  if (place.backward && op.kind == OpKind::kCompute) op.kind = OpKind::kBackward;
+}
+
 void Recorder::Run(TFE_Op* op, TFE_Context* context, Pending& pending,
                    const std::vector<TFE_TensorHandle*>& inputs, TFE_TensorHandle** outputs,
                    int* num_outputs, TF_Status* status) {
@@ -80,12 +89,15 @@ void Recorder::Run(TFE_Op* op, TFE_Context* context, Pending& pending,
   const int64_t start = Now();
   if (!function.empty()) {
     RunInside(context, function, id, inputs, outputs, num_outputs, status);
-  } else {
+    CompareCompiled(op, id, outputs, *num_outputs, status);
+  } else if (refused_.empty()) {
     if (!pending.traits.is_variable_read) {
       for (const VariableTracker::Watch& watch : pending.watches) variables_.Before(op, watch);
     }
     builder_.op(id).start_ns = Now();
     tf::Api().TFE_Execute(op, outputs, num_outputs, status);
+  } else {
+    FailAsStopped(num_outputs, status);
   }
   if (!function.empty()) builder_.op(id).start_ns = start;
   builder_.op(id).duration_ns = Now() - builder_.op(id).start_ns;
@@ -239,7 +251,7 @@ void Recorder::AddOutput(TFE_TensorHandle* handle, OpId id, int index, bool keep
     handles_.InsertUnheld(handle, known);
   } else if (held) {
     payloads_->Keep(tensor, tf::ShareHandle(handle));
-    handles_.InsertHeld(handle, known);
+    handles_.InsertHeld(handle, known, true);
   } else {
     handles_.InsertUnheld(handle, known);
   }
@@ -296,6 +308,10 @@ void Recorder::StopAfter(OpId id, TFE_TensorHandle** outputs, int* num_outputs, 
 
 void Recorder::FailAsStopped(int* num_outputs, TF_Status* status) const {
   *num_outputs = 0;
+  if (!refused_.empty()) {
+    tf::Api().TF_SetStatus(status, kTfFailedPrecondition, refused_.c_str());
+    return;
+  }
   const std::string what = (halted_ ? "recording halted after " : "non-finite value in ") +
                            builder_.OpLabel(stopped_at_);
   tf::Api().TF_SetStatus(status, halted_ ? kTfCancelled : kTfInvalidArgument, what.c_str());

@@ -62,7 +62,7 @@ void Recorder::SetModuleCallInputs(
 
 void Recorder::SetModuleCallOutputs(
     ModuleCallId call, const std::vector<std::pair<std::string, TFE_TensorHandle*>>& outputs) {
-  KeepLate(outputs, call);
+  for (const auto& [path, handle] : outputs) KeepLate(handle, call);
   const std::vector<NamedTensor> named = ToNamed(outputs);
   builder_.tables().module_calls[call].outputs = builder_.AddNamedTensors(named);
 }
@@ -99,24 +99,21 @@ void Recorder::DeclareOutputs(
 
 // A module's outputs are known when its call ends; until then their ops were not matched by a
 // selector that asks for them.
-void Recorder::KeepLate(const std::vector<std::pair<std::string, TFE_TensorHandle*>>& outputs,
-                        ModuleCallId call) {
+void Recorder::KeepLate(TFE_TensorHandle* handle, ModuleCallId call) {
   if (options_.save == nullptr || !options_.keep_values) return;
-  for (const auto& [path, handle] : outputs) {
-    const auto known = handles_.Find(handle);
-    if (!known || payloads_->Handle(known->tensor) != nullptr) continue;
-    TensorRecord& tensor = builder_.tables().tensors[known->tensor];
-    if (tensor.producer == kNoId || tensor.state == PayloadState::kNoValue ||
-        tensor.state == PayloadState::kKept) {
-      continue;
-    }
-    FactsScratch scratch;
-    const OpFacts facts = FactsOf(builder_.tables(), tensor.producer, scratch, call);
-    if (!options_.save->Matches(facts, nullptr) || OverBudget(tensor.nbytes)) continue;
-    payloads_->Keep(known->tensor, tf::ShareHandle(handle));
-    handles_.InsertHeld(handle, *known);
-    tensor.state = PayloadState::kKept;
+  const auto known = handles_.Find(handle);
+  if (!known || payloads_->Handle(known->tensor) != nullptr) return;
+  TensorRecord& tensor = builder_.tables().tensors[known->tensor];
+  if (tensor.producer == kNoId || tensor.state == PayloadState::kNoValue ||
+      tensor.state == PayloadState::kKept) {
+    return;
   }
+  FactsScratch scratch;
+  const OpFacts facts = FactsOf(builder_.tables(), tensor.producer, scratch, call);
+  if (!options_.save->Matches(facts, nullptr) || OverBudget(tensor.nbytes)) return;
+  payloads_->Keep(known->tensor, tf::ShareHandle(handle));
+  handles_.InsertHeld(handle, *known);
+  tensor.state = PayloadState::kKept;
 }
 
 }  // namespace flowscope::capture

@@ -247,6 +247,16 @@ uint32_t VariableTracker::AddVersion(VariableId variable, OpId writer, TensorId 
   return index;
 }
 
+std::unordered_set<TensorId> VariableTracker::FirstAndNewestValues() const {
+  std::unordered_set<TensorId> values;
+  for (const std::vector<uint32_t>& rows : version_rows_) {
+    if (rows.empty()) continue;
+    values.insert(builder_.tables().versions[rows.front()].value);
+    values.insert(builder_.tables().versions[rows.back()].value);
+  }
+  return values;
+}
+
 void VariableTracker::SetVersionValue(VariableId variable, uint32_t version, TensorId value) {
   VersionRecord& record = builder_.tables().versions[version_rows_[variable][version]];
   if (record.value == kNoId) record.value = value;

@@ -9,6 +9,7 @@
 #include <functional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "capture/live_payloads.h"
@@ -45,6 +46,9 @@ class VariableTracker {
 
   // The variable behind a resource handle, kNoId where it is another resource. Adds unknown ones.
   VariableId Resolve(TFE_TensorHandle* handle);
+
+  // Values of the first and of the newest version of every variable.
+  std::unordered_set<TensorId> FirstAndNewestValues() const;
 
   int num_unnamed() const { return num_unnamed_; }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -46,6 +47,11 @@ class Host {
   // Called around every body that is run op by op. The token comes back on exit.
   virtual uint32_t EnterRegion(const RegionInfo& region) = 0;
   virtual void ExitRegion(uint32_t token, bool failed) = 0;
+
+  // Values that no op of the body gave by itself: what a call, branch or loop at `node` came to,
+  // or, with an empty name, the arguments of the body just entered. Borrowed; null where nobody in
+  // the body needs a value.
+  virtual void OnValues(std::string_view /*node*/, std::span<TFE_TensorHandle* const> /*values*/) {}
 
   // One more reference to a handle (the same pointer; null on failure), and one less: for a host
   // that counts references.

@@ -58,13 +58,18 @@ Interpreter::Interpreter(std::shared_ptr<PlanCache> plans, InterpretOptions opti
 
 Interpreter::~Interpreter() = default;
 
-std::optional<std::string> Interpreter::WhyRefused(TFE_Context* context,
-                                                   const std::string& function) {
+Interpreter::Findings Interpreter::Examine(TFE_Context* context, const std::string& function) {
   std::shared_ptr<const Program> program = state_->Build(context, function);
-  if (program->refused) return program->refused;
+  Findings findings{program->refused, program->effect, program->compiled_by_xla};
+  if (program->refused) return findings;
   const std::lock_guard lock(state_->mutex);
   state_->prepared = {std::this_thread::get_id(), context, function, std::move(program)};
-  return {};
+  return findings;
+}
+
+std::optional<std::string> Interpreter::WhyRefused(TFE_Context* context,
+                                                   const std::string& function) {
+  return Examine(context, function).refused;
 }
 
 std::vector<tf::HandlePtr> Interpreter::Run(TFE_Context* context, const std::string& function,

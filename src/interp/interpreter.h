@@ -33,6 +33,14 @@ class Interpreter {
   Interpreter(std::shared_ptr<PlanCache> plans, InterpretOptions options);
   ~Interpreter();
 
+  struct Findings {
+    std::optional<std::string> refused;  // as WhyRefused tells
+    std::string effect;                  // a node that does more than compute and read; empty: none
+    std::string compiled_by_xla;  // a function of it that XLA compiles in a plain run; empty: none
+  };
+  // What is known of the function before it runs, with the same promise as WhyRefused.
+  Findings Examine(TFE_Context* context, const std::string& function);
+
   // Why `function` (or a function below it) must not be run op by op; nullopt where it can. The
   // reason is a sentence for the op's opaque_reason. A Run of the same interpreter that follows on
   // the same thread uses what was found here, instead of asking TensorFlow for all definitions

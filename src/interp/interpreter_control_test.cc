@@ -41,6 +41,20 @@ TEST_F(InterpreterTest, OnlyTheBranchThatIsTakenRuns) {
               ElementsAre("> choose #0", "> cond:else_branch #1 branch if false", "<", "<"));
 }
 
+TEST_F(InterpreterTest, ValuesOfArgumentsBranchesAndLoopsAreTold) {
+  AddBranches();
+  const fake::Handle x = fake::Scalar(2.f);
+  const fake::Handle yes = fake::Scalar(true);
+  Run("choose", {yes, x});
+  EXPECT_THAT(host_.told, ElementsAre("arguments + +", "arguments +", "cond +"));
+  AddCountingLoop();
+  const fake::Handle n = fake::Scalar(int32_t{1});
+  Run("count", {n, x});
+  // The condition needs no x; it runs before the iteration and after it.
+  EXPECT_THAT(host_.told, ElementsAre("arguments + +", "arguments + + -", "arguments + + +",
+                                      "arguments + + -", "loop + + +"));
+}
+
 TEST_F(InterpreterTest, ACaseOutOfRangeTakesTheLastBranch) {
   AddBranches();
   const fake::Handle x = fake::Scalar(2.f);

@@ -40,6 +40,12 @@ class LogHost : public Host {
     ++made;
   }
 
+  void OnValues(std::string_view node, std::span<TFE_TensorHandle* const> values) override {
+    std::string line(node.empty() ? "arguments" : node);
+    for (TFE_TensorHandle* value : values) line += value == nullptr ? " -" : " +";
+    told.push_back(std::move(line));
+  }
+
   uint32_t EnterRegion(const RegionInfo& region) override {
     std::string line = "> " + std::string(region.name) + " #" + std::to_string(region.index);
     if (region.kind == RegionKind::kIteration) line += " iteration";
@@ -68,6 +74,7 @@ class LogHost : public Host {
   }
 
   std::vector<std::string> log;
+  std::vector<std::string> told;  // values: + is there, - nobody needs it
   std::vector<uint32_t> open;
   std::string fail_at;
   std::string lose_output_at;

@@ -51,6 +51,7 @@ HeldHandles Machine::Run(std::span<TFE_TensorHandle* const> args) {
   frame.region =
       host_.EnterRegion({RegionKind::kFunction, frame.label, frame.label, {}, 0, nullptr});
   frames_.push_back(std::move(frame));
+  TellArguments();
   while (!frames_.empty()) {
     if (Step()) continue;
     Unwind();
@@ -187,6 +188,7 @@ bool Machine::ContinueLoop(Frame& frame, HeldHandle condition) {
   }
   HeldHandles outputs = std::move(loop.values);
   frame.loop.reset();
+  Tell(frame.node().name, outputs);
   Store(frame, outputs);
   ++frame.next_node;
   return true;
@@ -208,6 +210,7 @@ bool Machine::Open(Frame& frame, const Opening& opening, HeldHandles args) {
   inner.region = host_.EnterRegion({opening.kind, inner.label, inner.plan().name, frame.node().name,
                                     opening.index, opening.predicate});
   frames_.push_back(std::move(inner));
+  TellArguments();
   return true;
 }
 
@@ -236,10 +239,22 @@ bool Machine::Deliver(FrameRole role, HeldHandles values) {
       ++frame.loop->iteration;
       return TestLoop(frame);
     default:
+      Tell(frame.node().name, values);
       Store(frame, values);
       ++frame.next_node;
       return true;
   }
+}
+
+void Machine::Tell(std::string_view node, std::span<const HeldHandle> values) {
+  raw_outputs_.clear();
+  for (const HeldHandle& value : values) raw_outputs_.push_back(value.get());
+  host_.OnValues(node, raw_outputs_);
+}
+
+void Machine::TellArguments() {
+  const Frame& frame = frames_.back();
+  Tell({}, std::span(frame.slots).first(frame.plan().num_args));
 }
 
 HeldHandle Machine::Share(TFE_TensorHandle* handle) { return Hold(host_.Share(handle, status_)); }

@@ -51,6 +51,8 @@ class Machine {
   void Store(Frame& frame, std::span<HeldHandle> outputs);
   void DropInputs(Frame& frame);
 
+  void Tell(std::string_view node, std::span<const HeldHandle> values);
+  void TellArguments();
   NodeInfo InfoOf(const Frame& frame) const;
   HeldHandle Hold(TFE_TensorHandle* handle) { return HeldHandle(handle, HostDeleter{&host_}); }
   HeldHandle Share(TFE_TensorHandle* handle);

@@ -244,6 +244,7 @@ std::shared_ptr<const Plan> BuildPlan(std::string definition, const Bindings& bi
   Body body;
   ResolveBody(*std::move(function), bindings, signature, body);
   plan->findings = Judge(body);
+  plan->effect = FindEffect(body);
   if (HoldsAlways(plan->findings)) return plan;
   const Status laid_out = LayOut(body, bindings, *plan);
   if (!laid_out.ok()) {

@@ -69,6 +69,7 @@ struct Plan {
   std::deque<AttrSet> attr_sets;
   std::deque<std::string> strings;  // constants that stand in no definition
   std::vector<Finding> findings;    // rows of the refuse-list
+  std::string effect;               // the first node that does more than compute and read
   uint32_t num_args = 0;
   uint32_t num_constants = 0;
   bool must_compile = false;  // by XLA

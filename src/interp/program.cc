@@ -47,6 +47,8 @@ class ProgramBuilder {
     const bool newly_by_xla = by_xla && !by_xla_[body];
     if (is_new || newly_by_xla) unchecked_.push_back(body);
     if (newly_by_xla) by_xla_[body] = true;
+    if (by_xla && program_.compiled_by_xla.empty()) program_.compiled_by_xla = name;
+    if (program_.effect.empty()) program_.effect = program_.bodies[body].plan->effect;
     return body;
   }
 

@@ -19,6 +19,8 @@ struct ProgramBody {
 struct Program {
   std::vector<ProgramBody> bodies;     // the first one is the function itself
   std::optional<std::string> refused;  // why it must not be run; then the bodies are not complete
+  std::string effect;                  // a node that does more than compute and read
+  std::string compiled_by_xla;         // the first function that XLA compiles in a plain run
 };
 
 Program BuildProgram(PlanCache& plans, TFE_Context* context, const std::string& function,

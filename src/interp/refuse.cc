@@ -6,6 +6,8 @@
 #include <initializer_list>
 #include <optional>
 
+#include "tf/kernels.h"
+
 namespace flowscope::interp {
 namespace {
 
@@ -111,7 +113,9 @@ bool NeedsGraph(const BodyNode& node, const Body&) {
                    "Relayout", "RelayoutLike", "Send", "SymbolicGradient"})) {
     return true;
   }
-  if (StartsWithAny(op, {"DTensor", "TPU", "Xla"})) return true;
+  if (StartsWithAny(op, {"DTensor", "TPU"})) return true;
+  // Most ops of XLA exist for its compiler only; a few have a kernel of their own.
+  if (op.starts_with("Xla")) return !tf::HasKernelOn(std::string(op), "CPU");
   return op.starts_with('_') && node.op != nullptr && node.kind != NodeKind::kCall;
 }
 
@@ -160,6 +164,18 @@ constexpr std::array<RefuseRow, 15> kRows = {{
     {kNoPlan, kAlways, "has a graph that cannot be put in order", nullptr},
 }};
 
+// Stateful by their definition, but only read or check.
+bool OnlyReads(std::string_view op) {
+  return IsOneOf(op, {"Assert", "LookupTableFind", "LookupTableFindV2", "LookupTableSizeV2",
+                      "ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VarHandleOp",
+                      "VarIsInitializedOp", "VariableShape"});
+}
+
+bool HasEffect(const BodyNode& node) {
+  if (node.op == nullptr || node.kind != NodeKind::kOp) return false;
+  return node.op->is_stateful && !OnlyReads(node.def->op);
+}
+
 std::string Where(const BodyNode& node, const Body& body) {
   std::string where = "node '";
   where.append(node.def->name).append("' (").append(node.def->op).append(") of function '");
@@ -187,6 +203,11 @@ std::vector<Finding> Judge(const Body& body) {
     if (node != body.nodes.end()) findings.push_back({&row, Where(*node, body)});
   }
   return findings;
+}
+
+std::string FindEffect(const Body& body) {
+  const auto node = std::ranges::find_if(body.nodes, HasEffect);
+  return node == body.nodes.end() ? std::string() : Where(*node, body);
 }
 
 std::string Explain(const Finding& finding) {

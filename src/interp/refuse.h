@@ -44,6 +44,10 @@ struct Finding {
 Finding MakeFinding(std::string_view id, std::string where);
 
 // One finding for each row that some node of the function falls under.
+// The first node that does something besides computing and reading, described; empty where there is
+// none. Such a function must not be run twice.
+std::string FindEffect(const Body& body);
+
 std::vector<Finding> Judge(const Body& body);
 
 // The sentence that a caller sees.

@@ -316,5 +316,16 @@ TEST_F(RefuseTest, AFunctionThatIsNotThereIsNamed) {
   EXPECT_THAT(WhyRefused("nowhere").value_or(""), HasSubstr("'nowhere'"));
 }
 
+TEST_F(RefuseTest, TellsWhatMustNotRunTwiceAndWhatXlaCompiles) {
+  FunctionWriter("pure").Arg("x").Node("neg", "Neg", {"x"}).Returns("r", "neg:y:0").Add();
+  AddCaller("PartitionedCall",
+            {{"f", fake::FuncAttr("pure")}, {"_XlaMustCompile", fake::BoolAttr(true)}});
+  Interpreter interpreter(NewPlanCache(), {});
+  const Interpreter::Findings pure = interpreter.Examine(fake::Context(), "pure");
+  EXPECT_EQ(pure.effect, "");
+  EXPECT_EQ(pure.compiled_by_xla, "");
+  EXPECT_EQ(interpreter.Examine(fake::Context(), "outer").compiled_by_xla, "pure");
+}
+
 }  // namespace
 }  // namespace flowscope::interp

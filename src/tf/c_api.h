@@ -89,6 +89,7 @@ namespace flowscope::tf {
 
 #define FLOWSCOPE_TF_OPTIONAL(X)                                                               \
   X(size_t, TF_TensorDefaultAlignment, (void))                                                 \
+  X(TF_Buffer*, TF_GetRegisteredKernelsForOp, (const char*, TF_Status*))                       \
   X(void*, TFE_TensorHandleDevicePointer, (TFE_TensorHandle*, TF_Status*))                     \
   X(const char*, TFE_TensorHandleBackingDeviceName, (TFE_TensorHandle*, TF_Status*))           \
   X(TFE_TensorHandle*, TFE_NewTensorHandleFromDeviceMemory,                                    \

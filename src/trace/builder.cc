@@ -64,6 +64,18 @@ void TraceBuilder::CloseModuleCall(ModuleCallId call, int64_t now_ns, bool faile
   CloseScope(now_ns, failed);
 }
 
+std::shared_ptr<TraceBuilder::SuspendedCall> TraceBuilder::SuspendModuleCall(ModuleCallId call,
+                                                                             int64_t now_ns) {
+  const auto is_it = [call](const Scope& s) { return !s.is_region && s.module_call == call; };
+  const auto found = std::find_if(scopes_.begin() + 1, scopes_.end(), is_it);
+  if (found == scopes_.end()) return nullptr;
+  auto suspended = std::make_shared<SuspendedCall>(SuspendedCall{*found});
+  CloseModuleCall(call, now_ns, false);
+  return suspended;
+}
+
+void TraceBuilder::ResumeModuleCall(const SuspendedCall& call) { scopes_.push_back(call.scope); }
+
 RegionId TraceBuilder::OpenRegion(RegionRecord region) {
   region.parent = scopes_.back().region;
   const auto id = static_cast<RegionId>(tables_.regions.size());

@@ -26,6 +26,11 @@ class TraceBuilder {
   // of order closes what is inside (an exception passed through).
   ModuleCallId OpenModuleCall(ModuleId module, int64_t now_ns);
   void CloseModuleCall(ModuleCallId call, int64_t now_ns, bool failed);
+  // A call whose ops do not run one after the other, as in the body of a function: it is closed for
+  // now, and goes on with the same counts. Null where the call is not open.
+  struct SuspendedCall;
+  std::shared_ptr<SuspendedCall> SuspendModuleCall(ModuleCallId call, int64_t now_ns);
+  void ResumeModuleCall(const SuspendedCall& call);
   RegionId OpenRegion(RegionRecord region);
   void CloseRegion(RegionId region);
   ModuleCallId current_module_call() const { return scopes_.back().module_call; }
@@ -86,6 +91,9 @@ class TraceBuilder {
   std::vector<uint32_t> calls_per_module_;
 };
 
+struct TraceBuilder::SuspendedCall {
+  Scope scope;
+};
 // Gives every module that has none the span of its own variables, and puts accesses in the order of
 // their ops.
 void GroupVariables(TraceTables& tables);

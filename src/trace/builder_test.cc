@@ -43,6 +43,35 @@ TEST(Builder, LabelsAreTheSameWhileRecordingAndAfter) {
   EXPECT_EQ(OpLabels(*m.Finish()), seen);
 }
 
+TEST(Builder, ACallThatGoesOnLaterIsOneCall) {
+  TraceMaker m;
+  const TensorId x = m.Input("x", {2});
+  std::shared_ptr<TraceBuilder::SuspendedCall> suspended;
+  ModuleCallId call = kNoId;
+  m.Call("dense", [&] {
+    call = m.builder().current_module_call();
+    m.Op("MatMul", {x});
+    suspended = m.builder().SuspendModuleCall(call, 0);
+  });
+  m.Op("Relu", {x});
+  m.builder().ResumeModuleCall(*suspended);
+  const TensorId last = m.Op("MatMul", {x});
+  m.builder().CloseModuleCall(call, 0, false);
+  const auto trace = m.Finish();
+  EXPECT_THAT(Lint(*trace), IsEmpty());
+  EXPECT_EQ(trace->tables().module_calls.size(), 1u);
+  EXPECT_TRUE(trace->InModuleCall(trace->tensor(last).producer, call));
+  EXPECT_FALSE(trace->InModuleCall(trace->tensor(last).producer - 1, call));
+  // The second MatMul of the call, not a second pass of the first.
+  EXPECT_THAT(OpLabels(*trace),
+              ElementsAre("input_1_1:1", "matmul_1_2:1", "relu_1_3:1", "matmul_2_4:1"));
+}
+
+TEST(Builder, SuspendingACallThatIsNotOpenGivesNothing) {
+  TraceMaker m;
+  EXPECT_EQ(m.builder().SuspendModuleCall(3, 0), nullptr);
+}
+
 TEST(Builder, TypesThatDifferInCaseDoNotShareShortLabels) {
   TraceMaker m;
   m.Op("Elu");

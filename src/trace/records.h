@@ -137,7 +137,8 @@ struct ModuleCallRecord {
   Span outputs;
   StringId training = 0;  // "True", "False", "None"; empty where the call has no such argument
   StringId kwargs = 0;    // the arguments that are not tensors, as text
-  StringId method = 0;    // "__call__", or "call" where only that ran
+  StringId method = 0;    // "__call__", "call" where only that ran, "by name" where the call was
+                          // told from name scopes of a function traced before the recording
   int64_t start_ns = 0;
   int64_t duration_ns = 0;
   bool failed = false;
@@ -187,6 +188,22 @@ struct AccessRecord {
   VariableId variable = kNoId;
   uint32_t version = 0;  // the one read, or the one made
   bool write = false;
+};
+
+// An op of a backward pass, and the module whose op it differentiates.
+struct GradientRecord {
+  OpId op = kNoId;
+  ModuleId module = kNoId;
+};
+
+// How far an output of a compiled function is from what its body gave op by op.
+struct CompiledDifference {
+  OpId call = kNoId;
+  uint32_t output = 0;
+  uint64_t num_elements = 0;
+  uint64_t num_different = 0;  // of which the bits differ
+  double max_abs = 0;          // NaN where one is NaN and the other is not
+  double max_rel = 0;          // of the larger of both
 };
 
 // A value that was read into Python whose dtype, shape and content equal those of a tensor that

@@ -57,7 +57,9 @@ struct TraceTables {
   std::vector<StringId> string_lists;
   std::vector<VariableId> variable_lists;
   std::vector<NamedTensor> named_tensors;
-  std::vector<NamedTensor> outputs;  // of the recorded call
+  std::vector<NamedTensor> outputs;                      // of the recorded call
+  std::vector<GradientRecord> gradients;                 // by op
+  std::vector<CompiledDifference> compiled_differences;  // with compare_compiled
 };
 
 // Immutable and safe to share between threads.

@@ -1,0 +1,28 @@
+// Who asked for the ops of a function's body, as Python tells it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <nanobind/nanobind.h>
+
+#include "capture/body_origins.h"
+#include "capture/call_site.h"
+
+namespace flowscope::python {
+
+// Asks `describe(function name)`, whose answer python/flowscope/_bodies.py states. What goes wrong
+// in it is as if nothing were known.
+class PythonBodyOrigins : public capture::BodyOriginProvider {
+ public:
+  PythonBodyOrigins(nanobind::object describe, std::shared_ptr<capture::CallSiteProvider> sites);
+  ~PythonBodyOrigins() override;
+
+  std::shared_ptr<const capture::BodyOrigins> Of(const std::string& function) override;
+
+ private:
+  nanobind::object describe_;
+  std::shared_ptr<capture::CallSiteProvider> sites_;
+};
+
+}  // namespace flowscope::python
