@@ -1,6 +1,7 @@
 // Ops, their inputs and their outputs.
 #include <algorithm>
 #include <unordered_map>
+#include <vector>
 
 #include "trace/lint_findings.h"
 
@@ -169,8 +170,21 @@ void CheckUnexplained(const Trace& trace, Findings& findings) {
   if (count > 0) findings.Add("{} inputs are unexplained, the first is {}", count, first);
 }
 
-// A handle that the recording holds keeps its address; where a value was let go, the address can
-// come back as another tensor.
+// By op: how many tensors there were before its outputs came. An op that opened a function gets its
+// outputs after those of the ops inside.
+std::vector<uint32_t> TensorsBefore(const Trace& trace) {
+  std::vector<uint32_t> before(trace.num_ops());
+  auto least = static_cast<uint32_t>(trace.tables().tensors.size());
+  for (OpId id = static_cast<OpId>(trace.num_ops()); id-- > 0;) {
+    const Span outputs = trace.op(id).outputs;
+    if (outputs.count > 0) least = std::min(least, outputs.first);
+    before[id] = least;
+  }
+  return before;
+}
+
+// A handle that the recording holds keeps its address from then on; where a value was let go, the
+// address can come back as another tensor.
 void CheckHandles(const Trace& trace, Findings& findings) {
   findings.StartRule("handles that name two tensors");
   std::unordered_map<uint64_t, TensorId> held;
@@ -180,13 +194,15 @@ void CheckHandles(const Trace& trace, Findings& findings) {
     findings.Add("{} has the handle of {}", NameTensor(trace, id),
                  NameTensor(trace, held.at(handle)));
   }
+  const std::vector<uint32_t> tensors_before = TensorsBefore(trace);
   for (OpId id = 0; id < trace.num_ops(); ++id) {
     const auto inputs = trace.inputs(id);
     for (size_t i = 0; i < inputs.size(); ++i) {
       const EdgeRecord& edge = inputs[i];
       if (edge.handle == 0 || edge.tensor == kNoId) continue;
       const auto it = held.find(edge.handle);
-      if (it != held.end() && it->second != edge.tensor) {
+      const bool was_there = it != held.end() && it->second < tensors_before[id];
+      if (was_there && it->second != edge.tensor) {
         findings.Add("{} has the handle of {}, but is {}", NameInput(trace, id, i),
                      NameTensor(trace, it->second), NameTensor(trace, edge.tensor));
       } else if (it == held.end() && trace.tensor(edge.tensor).state == PayloadState::kKept) {
