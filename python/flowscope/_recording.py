@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 import warnings
 import weakref
@@ -31,8 +32,10 @@ class Recording:
         self._caches = contextlib.ExitStack()
         self._streams = options.get("storage") is not None
         callbacks = _runtime.recorder_kind() == "callbacks"
-        self.session = _runtime.new_session(options, self._new_module, callbacks)
+        # Weak: the session would hold this object, which holds the session.
+        self.session = _runtime.new_session(options, _weak_method(self._new_module), callbacks)
         self._callbacks = callbacks
+        self.num_selected = 0  # ops that save= matched, once the recording has ended
 
     def start(self) -> None:
         """Raises RecordingStateError where this thread records already."""
@@ -62,9 +65,15 @@ class Recording:
         if self._streams:
             count = len(self._found.modules) if self._found is not None else 0
             self.session.set_stream_configs([config(number) for number in range(count)])
+        self.num_selected = self.session.num_selected
         trace = self.session.stop(error)
         trace._set_config_source(config)  # type: ignore[attr-defined]
         return trace
+
+    def __del__(self) -> None:
+        # A block that never ended, such as an abandoned generator's: nothing stays replaced.
+        with contextlib.suppress(Exception):
+            self._take_down()
 
     def _take_down(self) -> None:
         if self._callback is not None:
@@ -188,7 +197,8 @@ class Recording:
             if graph is None and session.recording:
                 # TensorFlow's fast path gives the type as bytes.
                 name = op_type.decode() if isinstance(op_type, bytes) else op_type
-                session.record_callback(name, inputs, outputs)
+                if stop := session.record_callback(name, inputs, outputs):
+                    raise _stopped(session.halted, stop)
 
         self.session.add_note(
             "recorded through op callbacks: variable reads of TensorFlow's fast path, attributes, "
@@ -196,6 +206,16 @@ class Recording:
         )
         op_callbacks.add_op_callback(callback)
         self._callback = callback
+
+
+def _weak_method(method: Any) -> Callable[..., int]:
+    reference = weakref.WeakMethod(method)
+
+    def call(*args: Any) -> int:
+        bound = reference()
+        return -1 if bound is None else bound(*args)
+
+    return call
 
 
 def _config_source(found: addresses.Discovery | None) -> Callable[[int], str]:
@@ -216,6 +236,14 @@ def _weak(value: Any) -> Callable[[], Any]:
         return lambda: None
 
 
+def _stopped(halted: bool, why: str) -> Exception:
+    """What the hook makes of a stop: the error that TensorFlow raises for a failed op."""
+    errors = _runtime.tensorflow().errors
+    kind = errors.CancelledError if halted else errors.InvalidArgumentError
+    error: Exception = kind(None, None, why)
+    return error
+
+
 def _methods_of(cls: type) -> tuple[str, ...]:
     keras = _runtime.keras()
     if keras is not None and issubclass(cls, keras.Operation):
@@ -231,20 +259,25 @@ def declare_arguments(
     for name, value in _structure.named_arguments(function, args, kwargs):
         session.declare_inputs(value, name)
         for path, array in _structure.arrays_in(value, name):
-            for tensor in _wrapped_forms(tf, array):
-                session.declare_array_input(tensor, path)
+            session.declare_array_input(_wrapped_forms(tf, array), path)
 
 
 def _wrapped_forms(tf: Any, array: Any) -> list[Any]:
-    """The tensors that an array argument can become: its own dtype, or Keras' float type."""
+    """The tensors that an array argument can become: its own dtype, and Keras' float types.
+
+    Keras casts an array with NumPy, so no op shows that cast.
+    """
     try:
         forms = [tf.convert_to_tensor(array)]
     except (TypeError, ValueError):
         return []
     keras = _runtime.keras()
-    floatx = keras.config.floatx() if keras is not None else "float32"
-    if array.dtype.kind in "fiub" and forms[0].dtype.name != floatx:
-        forms.append(tf.convert_to_tensor(array.astype(floatx)))
+    if keras is None or array.dtype.kind not in "fiub":
+        return forms
+    for dtype in {keras.config.floatx(), keras.config.dtype_policy().compute_dtype}:
+        if dtype is not None and dtype != forms[0].dtype.name:
+            with contextlib.suppress(TypeError, ValueError):
+                forms.append(tf.convert_to_tensor(array, dtype=dtype))
     return forms
 
 
@@ -274,7 +307,14 @@ def available_memory() -> int:
 
 
 def warn(message: str) -> None:
-    warnings.warn(f"flowscope: {message}", RuntimeWarning, stacklevel=2)
+    """Warns at the user's line, from wherever in TensorFlow or Keras this was called."""
+    prefixes = tuple(_runtime.library_prefixes())
+    level = 1
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename.startswith(prefixes):
+        frame = frame.f_back
+        level += 1
+    warnings.warn(f"flowscope: {message}", RuntimeWarning, stacklevel=level if frame else 2)
 
 
 def nonfinite_error(trace: Any) -> NonFiniteError:

@@ -8,8 +8,6 @@ namespace nb = nanobind;
 namespace flowscope::python {
 namespace {
 
-thread_local Session* t_session = nullptr;
-
 constexpr size_t kMaxArgumentText = 400;
 
 // The arguments that are not tensors, as text: "training=True, axis=-1".
@@ -43,7 +41,10 @@ NamedHandles CallTensors(nb::handle args, nb::handle kwargs, std::vector<nb::obj
 
 }  // namespace
 
-Session* Session::Current() { return t_session; }
+Session* Session::Current() {
+  const capture::Recorder* recorder = capture::Recorder::Current();
+  return recorder == nullptr ? nullptr : static_cast<Session*>(recorder->owner());
+}
 
 Session::Session(capture::RecordOptions options, std::vector<std::string> library_prefixes,
                  bool callbacks, nb::object new_module, nb::object executing_eagerly)
@@ -53,16 +54,18 @@ Session::Session(capture::RecordOptions options, std::vector<std::string> librar
       new_module_(std::move(new_module)),
       executing_eagerly_(std::move(executing_eagerly)) {}
 
+// Started and never stopped: the block that should have ended it is gone, such as a generator's.
+Session::~Session() { capture::Recorder::Abandon(std::move(recorder_)); }
+
 void Session::Start() {
   recorder_ = Unwrap(capture::Recorder::Start(options_, call_sites_, callbacks_));
-  t_session = this;
+  recorder_->set_owner(this);
 }
 
 std::shared_ptr<const Trace> Session::Stop(const std::string& error) {
   if (recorder_ == nullptr) Check(FailedPrecondition("this recording was never started"));
   std::shared_ptr<const Trace> trace = Unwrap(recorder_->Stop(error));
   stopped_ = true;
-  t_session = nullptr;
   recorder_.reset();
   // The callbacks belong to the Python object that holds this session: the circle is opened here.
   new_module_.reset();
@@ -123,6 +126,7 @@ bool Session::EnterCall(nb::handle module, const void* wrapper, nb::handle args,
 }
 
 void Session::ExitCall(nb::handle result, bool failed) {
+  if (frames_.empty()) return;  // the recording that entered ended inside of the call
   const Frame frame = frames_.back();
   frames_.pop_back();
   if (!failed) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cctype>
 
+#include "capture/hook_targets.h"
 #include "capture/recorder.h"
 
 namespace flowscope::capture {
@@ -35,14 +36,9 @@ uint32_t FunctionHost::EnterRegion(const interp::RegionInfo& region) {
 void FunctionHost::ExitRegion(uint32_t token, bool /*failed*/) { recorder_.CloseRegion(token); }
 
 TFE_TensorHandle* FunctionHost::Share(TFE_TensorHandle* handle, TF_Status* status) {
-  TFE_TensorHandle* copy = tf::Api().TFE_TensorHandleCopySharingTensor(handle, status);
-  if (copy != nullptr) recorder_.OnCopy(handle, copy);
-  return copy;
+  return RecorderTargets().copy_sharing(handle, status);
 }
 
-void FunctionHost::Delete(TFE_TensorHandle* handle) {
-  if (HandleMap::NumWatching() > 0) Recorder::OnDelete(handle);
-  tf::Api().TFE_DeleteTensorHandle(handle);
-}
+void FunctionHost::Delete(TFE_TensorHandle* handle) { RecorderTargets().delete_handle(handle); }
 
 }  // namespace flowscope::capture

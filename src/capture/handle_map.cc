@@ -13,11 +13,27 @@ HandleMap::~HandleMap() {
   if (num_unheld_ > 0) g_watching.fetch_sub(1);
 }
 
-void HandleMap::InsertHeld(const TFE_TensorHandle* handle, KnownHandle known) {
+// Under the lock.
+void HandleMap::CountUnheld(int change) {
+  if (change == 0) return;
+  const int64_t before = num_unheld_.fetch_add(change);
+  if (before == 0) g_watching.fetch_add(1);
+  if (before + change == 0) g_watching.fetch_sub(1);
+}
+
+bool HandleMap::InsertHeld(const TFE_TensorHandle* handle, KnownHandle known) {
   const std::lock_guard lock(mutex_);
-  Entry& entry = entries_[handle];
-  if (entry.references > 0 && --num_unheld_ == 0) g_watching.fetch_sub(1);
-  entry = {known, 0};
+  const auto [it, inserted] = entries_.try_emplace(handle);
+  if (it->second.references > 0) CountUnheld(-1);
+  it->second = {known, 0};
+  return inserted;
+}
+
+void HandleMap::InsertPinned(TFE_TensorHandle* handle, KnownHandle known) {
+  InsertHeld(handle, known);
+  tf::HandlePtr pin = tf::ShareHandle(handle);
+  const std::lock_guard lock(mutex_);
+  pinned_.push_back(std::move(pin));
 }
 
 void HandleMap::InsertUnheld(const TFE_TensorHandle* handle, KnownHandle known) {
@@ -29,7 +45,7 @@ void HandleMap::InsertUnheld(const TFE_TensorHandle* handle, KnownHandle known) 
     it->second.known = known;
     return;
   }
-  if (num_unheld_++ == 0) g_watching.fetch_add(1);
+  CountUnheld(1);
 }
 
 std::optional<KnownHandle> HandleMap::Find(const TFE_TensorHandle* handle) const {
@@ -39,17 +55,34 @@ std::optional<KnownHandle> HandleMap::Find(const TFE_TensorHandle* handle) const
   return it->second.known;
 }
 
-void HandleMap::OnCopy(const TFE_TensorHandle* original, const TFE_TensorHandle* copy) {
+std::optional<KnownHandle> HandleMap::FindUnheld(const TFE_TensorHandle* handle) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = entries_.find(handle);
+  if (it == entries_.end() || it->second.references == 0) return std::nullopt;
+  return it->second.known;
+}
+
+bool HandleMap::Revive(const TFE_TensorHandle* handle, KnownHandle known) {
+  const std::lock_guard lock(mutex_);
+  if (!entries_.try_emplace(handle, Entry{known, 1}).second) return false;
+  CountUnheld(1);
+  return true;
+}
+
+void HandleMap::OnCopy(const TFE_TensorHandle* original, TFE_TensorHandle* copy) {
   const std::lock_guard lock(mutex_);
   const auto it = entries_.find(original);
   if (it == entries_.end()) return;
+  const bool held = it->second.references == 0;
   if (copy == original) {
-    if (it->second.references > 0) ++it->second.references;
+    if (!held) ++it->second.references;
     return;
   }
   const KnownHandle known = it->second.known;
-  auto [at, inserted] = entries_.insert_or_assign(copy, Entry{known, 1});
-  if (inserted && num_unheld_++ == 0) g_watching.fetch_add(1);
+  if (held) pinned_.push_back(tf::ShareHandle(copy));
+  Entry& entry = entries_[copy];
+  CountUnheld((held ? 0 : 1) - (entry.references > 0 ? 1 : 0));
+  entry = {known, held ? 0 : 1};
 }
 
 void HandleMap::OnDelete(const TFE_TensorHandle* handle) {
@@ -58,7 +91,7 @@ void HandleMap::OnDelete(const TFE_TensorHandle* handle) {
   if (it == entries_.end() || it->second.references == 0) return;
   if (--it->second.references > 0) return;
   entries_.erase(it);
-  if (--num_unheld_ == 0) g_watching.fetch_sub(1);
+  CountUnheld(-1);
 }
 
 }  // namespace flowscope::capture

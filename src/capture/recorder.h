@@ -5,6 +5,7 @@
 // as it would have without us: same kernel, same inputs, same outputs, same error.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -19,6 +20,7 @@
 #include "capture/live_payloads.h"
 #include "capture/op_kinds.h"
 #include "capture/options.h"
+#include "capture/value_keeper.h"
 #include "capture/variables.h"
 #include "interp/interpreter.h"
 #include "tf/hook.h"
@@ -40,9 +42,19 @@ class Recorder {
                                                  bool callbacks = false);
   // The recorder of the calling thread, null where there is none.
   static Recorder* Current();
-  // A handle is about to lose a reference, on any thread: every living recorder is told.
+  // Ends a recording that nobody can stop any more, from any thread. Its own thread may be in the
+  // middle of an op: the recorder lives on, and that thread's next Start lets it go.
+  static void Abandon(std::shared_ptr<Recorder> recorder);
+  // Whatever the caller that started it wants to find again from Current().
+  void set_owner(void* owner) { owner_ = owner; }
+  void* owner() const { return owner_; }
+  // On any thread; every living recorder is told. A handle is about to lose a reference; `copy` is
+  // or is about to be another reference to `original`, or another handle of the same value.
   static void OnDelete(const TFE_TensorHandle* handle);
+  static void OnCopy(const TFE_TensorHandle* original, TFE_TensorHandle* copy);
   static int NumLiving();
+  // An op ran on a thread that nobody records.
+  static void CountElsewhere();
 
   ~Recorder();
   Recorder(const Recorder&) = delete;
@@ -53,9 +65,10 @@ class Recorder {
 
   // Before the run: what the caller knows and the hook cannot see.
   void DeclareInput(TFE_TensorHandle* handle, const std::string& path);
-  // An argument that is no tensor yet: `handle` holds its content; when the run wraps an array of
-  // that content, it is this input.
-  void DeclareArrayInput(TFE_TensorHandle* handle, const std::string& path);
+  // An argument that is no tensor yet. `forms` hold its content as its own dtype and as others that
+  // a library may turn it into; when the run wraps an array of such content, it is this input, with
+  // the value that the run took.
+  void DeclareArrayInput(const std::vector<TFE_TensorHandle*>& forms, const std::string& path);
   ModuleId DeclareModule(const std::vector<std::string>& addresses, const std::string& class_name,
                          const std::string& name, const std::string& config, ModuleId parent,
                          int64_t num_params, int64_t num_trainable);
@@ -92,16 +105,21 @@ class Recorder {
   // `location` kNoId: the user's line is looked up. `name`: the node behind the op, in a function.
   void ExecuteOp(TFE_Op* op, TFE_TensorHandle** outputs, int* num_outputs, TF_Status* status,
                  LocationId location, std::string_view name);
-  void OnCopy(TFE_TensorHandle* original, TFE_TensorHandle* copy);
+  // `handle` is about to become the next input of `op`, which then holds it.
+  void OnAddInput(TFE_Op* op, TFE_TensorHandle* handle);
   void OnValueRead(TFE_TensorHandle* handle);
 
   // Interpreter side.
   void AddBodyConstant(TFE_TensorHandle* value, std::string_view name);
   RegionId OpenBodyRegion(const interp::RegionInfo& info, OpId call);
 
-  // One op as op callbacks report it, after it ran.
-  void RecordCallback(const std::string& type, const std::vector<TFE_TensorHandle*>& inputs,
-                      const std::vector<TFE_TensorHandle*>& outputs);
+  // One op as op callbacks report it, after it ran. A Status that is not Ok is the stop that
+  // raise_on_nan or halt asked for: the caller makes the op fail with it.
+  Status RecordCallback(const std::string& type, const std::vector<TFE_TensorHandle*>& inputs,
+                        const std::vector<TFE_TensorHandle*>& outputs);
+
+  // Ops that save= has matched so far.
+  int64_t num_selected() const { return num_selected_; }
 
  private:
   struct Wrapped {
@@ -116,15 +134,29 @@ class Recorder {
     bool in_body = false;  // of a function: its constants are nodes, not arguments of the call
     std::vector<VariableTracker::Watch> watches;
   };
-  struct ArrayInput {
-    Dims dims;
-    std::string hash;
+  // What an input was when its op got it. TensorFlow's fast path drops the handle right after.
+  struct AddedInput {
+    const TFE_Op* op = nullptr;
+    TFE_TensorHandle* handle = nullptr;
     KnownHandle known;
+  };
+  struct ArrayForm {
+    tf::HandlePtr value;
+    std::string hash;
+    std::optional<KnownHandle> known;  // once the run took it
+  };
+  struct ArrayInput {
+    std::string path;
+    Dims dims;
+    KnownHandle source;
+    std::vector<ArrayForm> forms;
   };
 
   Recorder(RecordOptions options, std::shared_ptr<CallSiteProvider> call_sites);
 
   int64_t Now() const;
+  std::vector<TFE_TensorHandle*> ReviveInputs(const TFE_Op* op);
+  void ForgetInputs(const TFE_Op* op);
   struct TypeInfo {
     OpTraits traits;
     const tf::OpDef* def = nullptr;
@@ -147,7 +179,8 @@ class Recorder {
   EdgeRecord AddSourceEdge(TFE_TensorHandle* handle, OpKind kind, EdgeClass edge_class,
                            std::string_view name);
   std::optional<KnownHandle> FindByBuffer(TFE_TensorHandle* handle);
-  std::optional<KnownHandle> FindArrayInput(TFE_TensorHandle* handle) const;
+  std::optional<KnownHandle> FindArrayInput(TFE_TensorHandle* handle);
+  KnownHandle TakeForm(ArrayInput& input, ArrayForm& form);
   bool IsLiteralProducer(const std::vector<TFE_TensorHandle*>& inputs, const Pending& pending);
   bool IsWrappedArgument(TFE_TensorHandle* handle, const Pending& pending, int index, int count);
   void NoteOrigins(OpId source, TFE_TensorHandle* handle);
@@ -165,19 +198,25 @@ class Recorder {
   void RunInside(TFE_Context* context, const std::string& function, OpId call,
                  const std::vector<TFE_TensorHandle*>& inputs, TFE_TensorHandle** outputs,
                  int* num_outputs, TF_Status* status);
+  PayloadState KeepAgain(TensorId tensor, TensorId inner, TFE_TensorHandle* handle, bool wanted);
   void FinishCall(const Pending& pending, std::span<TFE_TensorHandle*> outputs);
-  TensorRecord DescribeTensor(TFE_TensorHandle* handle);
-  void AddOutput(TFE_TensorHandle* handle, OpId id, int index, bool keep);
-  bool Keeps(OpId id) const;
+  void LookAtContext(TFE_Context* context);
+  TensorRecord Describe(TFE_TensorHandle* handle);
+  void AddOutputs(OpId id, std::span<TFE_TensorHandle* const> outputs, bool wanted);
+  void AddOutput(TFE_TensorHandle* handle, OpId id, int index, bool wanted);
+  bool Wants(OpId id);
   void KeepLate(const std::vector<std::pair<std::string, TFE_TensorHandle*>>& outputs,
                 ModuleCallId call);
-  void RecordVariableUse(TFE_Op* op, const Pending& pending, std::span<TFE_TensorHandle*> outputs);
-  bool OverBudget(int64_t nbytes);
   void Progress();
   void FinishStream();
+  void SayOverBudget(const std::string& what);
+  bool StopsAt(OpId id, std::span<TFE_TensorHandle* const> outputs);
   void StopAfter(OpId id, TFE_TensorHandle** outputs, int* num_outputs, TF_Status* status);
-  bool HasNonFinite(std::span<TFE_TensorHandle*> outputs) const;
+  bool HasNonFinite(std::span<TFE_TensorHandle* const> outputs) const;
+  std::string WhyStopped() const;
   void FailAsStopped(int* num_outputs, TF_Status* status) const;
+  bool AsksForLines() const;
+  LocationId RowOf(LocationId key);
   void FillLocations();
   void ResolveLateShapes();
   std::vector<NamedTensor> ToNamed(
@@ -189,6 +228,7 @@ class Recorder {
   std::chrono::steady_clock::time_point start_;
   TraceBuilder builder_;
   std::shared_ptr<LivePayloads> payloads_;
+  ValueKeeper values_;
   VariableTracker variables_;
   HandleMap handles_;
   std::unordered_map<const TFE_TensorHandle*, Wrapped> wrapped_;
@@ -197,16 +237,26 @@ class Recorder {
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
   std::unordered_map<std::string, TypeInfo, TextHash, std::equal_to<>> types_;
+  std::vector<AddedInput> added_inputs_;  // of ops that have not run yet
   std::vector<ArrayInput> array_inputs_;
   std::vector<std::pair<TFE_TensorHandle*, TensorId>> values_read_;  // held by payloads
-  std::unordered_map<const void*, TensorId> buffers_;  // of held tensors, filled when asked
+  std::unordered_map<const void*, std::vector<TensorId>> buffers_;   // of held tensors, when asked
   TensorId buffers_done_ = 0;
+  std::unordered_map<LocationId, LocationId> location_rows_;  // by key
+  TFE_Context* context_ = nullptr;                            // of the last op
+  const bool lines_now_;                                      // lines are worked out as ops run
+  bool async_now_ = false;
   uint32_t run_counter_ = 0;
-  int64_t kept_bytes_ = 0;
+  int64_t num_selected_ = 0;
   OpId stopped_at_ = kNoId;
   bool halted_ = false;
   bool callbacks_ = false;
   bool stopped_ = false;
+  int64_t elsewhere_before_ = 0;
+  int depth_ = 0;  // ops of this thread that are in Execute now
+  void* owner_ = nullptr;
+  std::atomic<bool> abandoned_ = false;
+  std::shared_ptr<Recorder> self_;  // once abandoned
 };
 
 }  // namespace flowscope::capture

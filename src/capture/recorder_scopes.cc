@@ -101,21 +101,19 @@ void Recorder::DeclareOutputs(
 // selector that asks for them.
 void Recorder::KeepLate(const std::vector<std::pair<std::string, TFE_TensorHandle*>>& outputs,
                         ModuleCallId call) {
-  if (options_.save == nullptr || !options_.keep_values) return;
+  if (options_.save == nullptr) return;
   for (const auto& [path, handle] : outputs) {
     const auto known = handles_.Find(handle);
-    if (!known || payloads_->Handle(known->tensor) != nullptr) continue;
-    TensorRecord& tensor = builder_.tables().tensors[known->tensor];
-    if (tensor.producer == kNoId || tensor.state == PayloadState::kNoValue ||
-        tensor.state == PayloadState::kKept) {
-      continue;
-    }
+    if (!known) continue;
+    const TensorRecord& tensor = builder_.tables().tensors[known->tensor];
+    if (tensor.producer == kNoId || tensor.state != PayloadState::kNotKept) continue;
     FactsScratch scratch;
     const OpFacts facts = FactsOf(builder_.tables(), tensor.producer, scratch, call);
-    if (!options_.save->Matches(facts, nullptr) || OverBudget(tensor.nbytes)) continue;
-    payloads_->Keep(known->tensor, tf::ShareHandle(handle));
-    handles_.InsertHeld(handle, *known);
-    tensor.state = PayloadState::kKept;
+    if (!options_.save->Matches(facts, nullptr)) continue;
+    ++num_selected_;
+    const PayloadState state = values_.Keep(known->tensor, tensor, handle, true);
+    if (payloads_->Handle(known->tensor) != nullptr) handles_.InsertHeld(handle, *known);
+    builder_.tables().tensors[known->tensor].state = state;
   }
 }
 

@@ -169,8 +169,18 @@ void CheckUnexplained(const Trace& trace, Findings& findings) {
   if (count > 0) findings.Add("{} inputs are unexplained, the first is {}", count, first);
 }
 
+// Tensors from this one on were made after the op had started.
+TensorId FirstAfterStart(const Trace& trace, OpId id) {
+  TensorId first = kNoId;
+  for (OpId op = id; op < std::min<OpId>(id + 2, trace.num_ops()); ++op) {
+    const Span outputs = trace.op(op).outputs;
+    if (outputs.count > 0) first = std::min<TensorId>(first, outputs.first);
+  }
+  return first;
+}
+
 // A handle that the recording holds keeps its address; where a value was let go, the address can
-// come back as another tensor.
+// come back as another tensor, which is held from there on.
 void CheckHandles(const Trace& trace, Findings& findings) {
   findings.StartRule("handles that name two tensors");
   std::unordered_map<uint64_t, TensorId> held;
@@ -186,7 +196,8 @@ void CheckHandles(const Trace& trace, Findings& findings) {
       const EdgeRecord& edge = inputs[i];
       if (edge.handle == 0 || edge.tensor == kNoId) continue;
       const auto it = held.find(edge.handle);
-      if (it != held.end() && it->second != edge.tensor) {
+      const bool taken = it != held.end() && it->second < FirstAfterStart(trace, id);
+      if (taken && it->second != edge.tensor) {
         findings.Add("{} has the handle of {}, but is {}", NameInput(trace, id, i),
                      NameTensor(trace, it->second), NameTensor(trace, edge.tensor));
       } else if (it == held.end() && trace.tensor(edge.tensor).state == PayloadState::kKept) {
