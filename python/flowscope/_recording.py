@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -33,9 +35,16 @@ class Recording:
         self._caches = contextlib.ExitStack()
         self._streams = options.get("storage") is not None
         callbacks = _runtime.recorder_kind() == "callbacks"
-        self._bodies = Bodies(self._number_of, lambda: self._found)
-        self.session = _runtime.new_session(options, self._new_module, callbacks, self._bodies)
+        # Weak: the session would hold this object, which holds the session.
+        owner = weakref.ref(self)
+        self._bodies = Bodies(
+            _weak_method(self._number_of), lambda: getattr(owner(), "_found", None)
+        )
+        self.session = _runtime.new_session(
+            options, _weak_method(self._new_module), callbacks, self._bodies
+        )
         self._callbacks = callbacks
+        self.num_selected = 0  # ops that save= matched, once the recording has ended
 
     def start(self) -> None:
         """Raises RecordingStateError where this thread records already."""
@@ -70,9 +79,15 @@ class Recording:
                 "a function was traced before this recording: its module calls are told from name "
                 "scopes, their method is 'by name'"
             )
+        self.num_selected = self.session.num_selected
         trace = self.session.stop(error)
         trace._set_config_source(config)  # type: ignore[attr-defined]
         return trace
+
+    def __del__(self) -> None:
+        # A block that never ended, such as an abandoned generator's: nothing stays replaced.
+        with contextlib.suppress(Exception):
+            self._take_down()
 
     def _take_down(self) -> None:
         if self._callback is not None:
@@ -209,7 +224,8 @@ class Recording:
             if graph is None and session.recording:
                 # TensorFlow's fast path gives the type as bytes.
                 name = op_type.decode() if isinstance(op_type, bytes) else op_type
-                session.record_callback(name, inputs, outputs)
+                if stop := session.record_callback(name, inputs, outputs):
+                    raise _stopped(session.halted, stop)
 
         self.session.add_note(
             "recorded through op callbacks: variable reads of TensorFlow's fast path, attributes, "
@@ -217,6 +233,16 @@ class Recording:
         )
         op_callbacks.add_op_callback(callback)
         self._callback = callback
+
+
+def _weak_method(method: Any) -> Callable[..., int]:
+    reference = weakref.WeakMethod(method)
+
+    def call(*args: Any) -> int:
+        bound = reference()
+        return -1 if bound is None else bound(*args)
+
+    return call
 
 
 def _config_source(found: addresses.Discovery | None) -> Callable[[int], str]:
@@ -228,6 +254,14 @@ def _config_source(found: addresses.Discovery | None) -> Callable[[int], str]:
         return addresses.config_json(owner) if owner is not None else ""
 
     return config
+
+
+def _stopped(halted: bool, why: str) -> Exception:
+    """What the hook makes of a stop: the error that TensorFlow raises for a failed op."""
+    errors = _runtime.tensorflow().errors
+    kind = errors.CancelledError if halted else errors.InvalidArgumentError
+    error: Exception = kind(None, None, why)
+    return error
 
 
 def _methods_of(cls: type) -> tuple[str, ...]:
@@ -245,20 +279,25 @@ def declare_arguments(
     for name, value in _structure.named_arguments(function, args, kwargs):
         session.declare_inputs(value, name)
         for path, array in _structure.arrays_in(value, name):
-            for tensor in _wrapped_forms(tf, array):
-                session.declare_array_input(tensor, path)
+            session.declare_array_input(_wrapped_forms(tf, array), path)
 
 
 def _wrapped_forms(tf: Any, array: Any) -> list[Any]:
-    """The tensors that an array argument can become: its own dtype, or Keras' float type."""
+    """The tensors that an array argument can become: its own dtype, and Keras' float types.
+
+    Keras casts an array with NumPy, so no op shows that cast.
+    """
     try:
         forms = [tf.convert_to_tensor(array)]
     except (TypeError, ValueError):
         return []
     keras = _runtime.keras()
-    floatx = keras.config.floatx() if keras is not None else "float32"
-    if array.dtype.kind in "fiub" and forms[0].dtype.name != floatx:
-        forms.append(tf.convert_to_tensor(array.astype(floatx)))
+    if keras is None or array.dtype.kind not in "fiub":
+        return forms
+    for dtype in {keras.config.floatx(), keras.config.dtype_policy().compute_dtype}:
+        if dtype is not None and dtype != forms[0].dtype.name:
+            with contextlib.suppress(TypeError, ValueError):
+                forms.append(tf.convert_to_tensor(array, dtype=dtype))
     return forms
 
 
@@ -288,7 +327,14 @@ def available_memory() -> int:
 
 
 def warn(message: str) -> None:
-    warnings.warn(f"flowscope: {message}", RuntimeWarning, stacklevel=2)
+    """Warns at the user's line, from wherever in TensorFlow or Keras this was called."""
+    prefixes = tuple(_runtime.library_prefixes())
+    level = 1
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename.startswith(prefixes):
+        frame = frame.f_back
+        level += 1
+    warnings.warn(f"flowscope: {message}", RuntimeWarning, stacklevel=level if frame else 2)
 
 
 def nonfinite_error(trace: Any) -> NonFiniteError:

@@ -14,6 +14,7 @@ from . import _core, _files, _recording, _roots, _runtime, _saved_model, _steps,
 from ._recording import Recording
 from .errors import FlowScopeError, InvalidArgumentError, LookupFailedError, UnsupportedError
 
+_SOURCES = ("input", "constant", "from_python")
 _BUILT_LATER = {
     "intervene": "changing values while recording",
     "backward": "recording a backward pass",
@@ -121,7 +122,8 @@ def trace(
             result = _saved_model.trace(
                 os.fspath(model), signature, input_args, input_kwargs, options
             )
-            _check_selection(result, save)
+            _check_selection(result, save, _num_with_values(result))
+            _check_halt(result, halt)
             if validate:
                 _validation.warn_unless_passed(result.validate())
             return result
@@ -148,7 +150,8 @@ def trace(
     if note:
         recording.session.add_note(note)
     result = _run(recording, root, args, kwargs)
-    _check_selection(result, save)
+    _check_selection(result, save, recording.num_selected)
+    _check_halt(result, halt)
     if validate:
         _validation.warn_unless_passed(result.validate())
     return result
@@ -258,11 +261,37 @@ def _refuse_unknown(unknown: dict[str, Any]) -> None:
         )
 
 
-def _check_selection(trace: _core.Trace, save: Any) -> None:
-    """A selection that matched nothing is an error, not an empty trace."""
-    if save is None or save in ("all", "none") or (isinstance(save, (list, tuple)) and not save):
+def _check_halt(trace: _core.Trace, halt: Any) -> None:
+    """A run that went on to its end though it should have halted says so, with the near misses."""
+    if halt is None or trace.halted:
         return
-    if trace.num_kept == 0:
+    near = ""
+    try:
+        trace.find_sites(halt)
+    except FlowScopeError as error:
+        near = f": {error}"
+    _recording.warn(f"halt={halt!r} matched no op, so the run went on to its end{near}")
+
+
+def _num_with_values(trace: _core.Trace) -> int:
+    """Ops with a value or statistics of one, for a recording that did not count its matches."""
+    return trace.num_kept or sum(_has_stats(op) for op in trace if op.kind not in _SOURCES)
+
+
+def _has_stats(op: _core.Op) -> bool:
+    try:
+        return bool(op.stats)
+    except FlowScopeError:
+        return False
+
+
+def _check_selection(trace: _core.Trace, save: Any, num_selected: int) -> None:
+    """A selection that matched nothing is an error, not an empty trace."""
+    if save is None or (isinstance(save, str) and save in ("all", "none")):
+        return
+    if isinstance(save, (list, tuple)) and not save:
+        return
+    if num_selected == 0:
         trace.find_sites(save)  # raises with the near misses where nothing has that name
         raise LookupFailedError(
             f"save={save!r} matched no op while the model ran; the trace has "

@@ -9,8 +9,6 @@ namespace nb = nanobind;
 namespace flowscope::python {
 namespace {
 
-thread_local Session* t_session = nullptr;
-
 constexpr size_t kMaxArgumentText = 400;
 
 // The arguments that are not tensors, as text: "training=True, axis=-1".
@@ -44,7 +42,10 @@ NamedHandles CallTensors(nb::handle args, nb::handle kwargs, std::vector<nb::obj
 
 }  // namespace
 
-Session* Session::Current() { return t_session; }
+Session* Session::Current() {
+  const capture::Recorder* recorder = capture::Recorder::Current();
+  return recorder == nullptr ? nullptr : static_cast<Session*>(recorder->owner());
+}
 
 Session::Session(capture::RecordOptions options, std::vector<std::string> library_prefixes,
                  bool callbacks, nb::object new_module, nb::object executing_eagerly,
@@ -61,16 +62,18 @@ Session::Session(capture::RecordOptions options, std::vector<std::string> librar
   }
 }
 
+// Started and never stopped: the block that should have ended it is gone, such as a generator's.
+Session::~Session() { capture::Recorder::Abandon(std::move(recorder_)); }
+
 void Session::Start() {
   recorder_ = Unwrap(capture::Recorder::Start(options_, call_sites_, callbacks_));
-  t_session = this;
+  recorder_->set_owner(this);
 }
 
 std::shared_ptr<const Trace> Session::Stop(const std::string& error) {
   if (recorder_ == nullptr) Check(FailedPrecondition("this recording was never started"));
   std::shared_ptr<const Trace> trace = Unwrap(recorder_->Stop(error));
   stopped_ = true;
-  t_session = nullptr;
   recorder_.reset();
   // The callbacks belong to the Python object that holds this session: the circle is opened here.
   new_module_.reset();
@@ -157,6 +160,7 @@ void Session::ExitTracedCall(const Frame& frame, nb::handle result, bool failed)
 }
 
 void Session::ExitCall(nb::handle result, bool failed) {
+  if (frames_.empty()) return;  // the recording that entered ended inside of the call
   const Frame frame = frames_.back();
   frames_.pop_back();
   if (frame.traced != nullptr) return ExitTracedCall(frame, result, failed);

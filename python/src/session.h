@@ -22,6 +22,10 @@ class Session {
   Session(capture::RecordOptions options, std::vector<std::string> library_prefixes, bool callbacks,
           nanobind::object new_module, nanobind::object executing_eagerly, nanobind::object bodies);
 
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
   // The session of the calling thread, null where there is none.
   static Session* Current();
 

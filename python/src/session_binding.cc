@@ -98,10 +98,13 @@ void DeclareInputs(Session& session, nb::handle object, const std::string& path)
   }
 }
 
-void DeclareArrayInput(Session& session, nb::handle tensor, const std::string& path) {
-  if (TFE_TensorHandle* handle = HandleOf(tensor)) {
-    session.recorder().DeclareArrayInput(handle, path);
+// `forms`: eager tensors of the array's content, its own dtype first.
+void DeclareArrayInput(Session& session, const nb::list& forms, const std::string& path) {
+  std::vector<TFE_TensorHandle*> handles;
+  for (nb::handle form : forms) {
+    if (TFE_TensorHandle* handle = HandleOf(form)) handles.push_back(handle);
   }
+  session.recorder().DeclareArrayInput(handles, path);
 }
 
 void DeclareOutputs(Session& session, nb::handle object) {
@@ -121,8 +124,9 @@ bool DeclareVariable(Session& session, nb::handle handle, std::vector<std::strin
   return session.recorder().DeclareVariable(raw, declared) != kNoId;
 }
 
-void RecordCallback(Session& session, const std::string& type, nb::handle inputs,
-                    nb::handle outputs) {
+// Why the run is to stop here; empty where it goes on.
+std::string RecordCallback(Session& session, const std::string& type, nb::handle inputs,
+                           nb::handle outputs) {
   const auto handles = [](nb::handle sequence) {
     std::vector<TFE_TensorHandle*> found;
     for (nb::handle item : sequence) {
@@ -130,7 +134,7 @@ void RecordCallback(Session& session, const std::string& type, nb::handle inputs
     }
     return found;
   };
-  session.recorder().RecordCallback(type, handles(inputs), handles(outputs));
+  return session.recorder().RecordCallback(type, handles(inputs), handles(outputs)).message();
 }
 
 }  // namespace
@@ -200,6 +204,10 @@ void RegisterSession(nb::module_& m) {
       .def("record_callback", &RecordCallback)
       .def_prop_ro("recording", &Session::recording)
       .def_prop_ro("bodies", &Session::bodies)
+      .def_prop_ro(
+          "num_selected",
+          [](Session& self) { return self.recording() ? self.recorder().num_selected() : 0; },
+          "Ops that save= has matched so far.")
       .def_prop_ro("stopped_by_nonfinite",
                    [](Session& self) {
                      return self.recording() && self.recorder().stopped_at() != kNoId &&

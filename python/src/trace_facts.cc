@@ -124,6 +124,7 @@ nb::dict CompletenessOf(const TraceHandle& self) {
   }
   nb::dict facts;
   facts["recorder"] = trace.info().recorder;
+  facts["asynchronous"] = trace.info().asynchronous;
   facts["executed"] = CountExecuted(trace);
   facts["edges"] = edges;
   facts["unexplained"] = counts[static_cast<size_t>(EdgeClass::kUnexplained)];

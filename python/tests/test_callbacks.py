@@ -21,11 +21,6 @@ CALLBACKS = RECORDER == "callbacks"
 pytestmark = pytest.mark.callbacks
 
 
-def known(reason: str) -> Any:
-    """Fails so far where op callbacks record."""
-    return pytest.mark.xfail(CALLBACKS, strict=True, reason=reason)
-
-
 def dense() -> Any:
     hidden = keras.layers.Dense(4, activation="relu", name="hidden")
     return keras.Sequential([keras.Input((3,)), hidden, keras.layers.Dense(2, name="head")])
@@ -105,7 +100,6 @@ def test_selection_statistics_and_budget() -> None:
         assert trace.edges == whole.edges and trace.num_kept == kept
 
 
-@known("nobody tells of deleted handles where the hook is not set: a new value has an old address")
 def test_edges_without_values() -> None:
     def model(x: Any) -> Any:
         for _ in range(50):
@@ -130,7 +124,6 @@ def test_the_models_own_error() -> None:
     assert trace.op_counts() == {"Abs": 1, "Sum": 1} and trace.recorder == RECORDER
 
 
-@known("halt and raise_on_nan are not looked at in callbacks, and nothing says so")
 @pytest.mark.parametrize("option", [{"halt": fs.sites.func("Log")}, {"raise_on_nan": True}])
 def test_a_stop_happens_or_is_refused(option: dict[str, Any]) -> None:
     try:
@@ -140,7 +133,6 @@ def test_a_stop_happens_or_is_refused(option: dict[str, Any]) -> None:
     assert trace.halted and trace.op_counts() == {"Log": 1}
 
 
-@known("RecordCallback has no context to ask which types are functions")
 def test_a_compiled_function_is_a_call() -> None:
     function = tf.function(lambda x: x * 2.0)
     function(tf.ones(2))

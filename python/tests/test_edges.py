@@ -79,16 +79,12 @@ def test_copies_of_an_input_are_the_input(name: str) -> None:
     assert trace.completeness["edges"]["constant"] == 0 and len(trace.inputs) == 1
 
 
-@pytest.mark.xfail(strict=True, reason="FindByBuffer links to the first tensor with the buffer")
 def test_dlpack_of_a_reshaped_value() -> None:
     """A reshape shares its input's memory: what comes back is the reshape, not its parent."""
     trace = record(lambda x: dlpack_round_trip(tf.reshape(tf.nn.relu(x), (4,))) * 2.0, matrix())
     assert only(trace, "Mul").parents == [only(trace, "Reshape")]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="lint takes a copy's address for taken when it is free again"
-)
 def test_the_address_of_a_copy_comes_back() -> None:
     def model(x: Any) -> Any:
         for _ in range(40):
@@ -262,9 +258,6 @@ def test_random_ops() -> None:
     assert kinds["AddV2"] == "compute"
 
 
-@pytest.mark.xfail(
-    strict=True, reason="AddUnknown keeps a variant from before the run as a literal"
-)
 def test_iterator_elements() -> None:
     data = tf.data.Dataset.from_tensor_slices([[1.0, 2.0], [3.0, 4.0]])
 

@@ -100,7 +100,6 @@ def test_numpy_into_a_keras_model() -> None:
     assert trace.inputs[0].children and trace.completeness["edges"]["constant"] == 0
 
 
-@pytest.mark.xfail(strict=True, reason="_wrapped_forms declares the array once for each dtype")
 @pytest.mark.parametrize("dtype", ["f8", "i4", "u1"])
 def test_numpy_of_another_dtype_is_one_input(dtype: str) -> None:
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])

@@ -75,7 +75,6 @@ def test_labels_during_the_run_and_after(build: Any) -> None:
         assert own or op.modules[: len(modules)] == modules, "or asked again as a module's output"
 
 
-@pytest.mark.xfail(strict=True, reason="Keeps asks before RecordVariableUse has told the kind")
 def test_the_kind_during_the_run_and_after() -> None:
     seen: dict[str, str] = {}
     variable = tf.Variable(1.0)

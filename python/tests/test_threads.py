@@ -65,7 +65,10 @@ def test_another_thread_adds_nothing() -> None:
             thread.join()
         return y * 2.0
 
-    assert fs.trace(model, tf.ones(2)).op_counts() == {"AddV2": 1, "Mul": 1}
+    trace = fs.trace(model, tf.ones(2))
+    assert trace.op_counts() == {"AddV2": 1, "Mul": 1}
+    (note,) = trace.notes
+    assert "ops ran meanwhile on threads that are not recorded" in note
 
 
 @pytest.mark.asan
@@ -153,3 +156,13 @@ def test_predicates_run_on_the_thread_that_records() -> None:
 
     fs.trace(deep(), tf.ones((3, 4)), save=predicate)
     assert threads == {threading.get_ident()}
+
+
+def test_a_recording_that_nobody_ends() -> None:
+    recording = fs.capture()
+    recording.__enter__()
+    tf.abs(tf.ones(3))
+    del recording
+    gc.collect()
+    assert checks.left_behind() == []
+    assert fs.trace(tf.exp, tf.ones(3)).op_counts() == {"Exp": 1}

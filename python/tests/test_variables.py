@@ -276,7 +276,6 @@ def test_variables_made_during_the_run() -> None:
     assert found.value.tolist() == [3.0, 3.0] and len(found.reads) == 1
 
 
-@pytest.mark.xfail(strict=True, reason="AddVariable makes a version 0 'from before the run'")
 def test_a_variable_made_during_the_run_has_no_value_before() -> None:
     trace = record(lambda: tf.Variable([1.0, 1.0]) * 1.0)
     (found,) = trace.variables

@@ -3,6 +3,7 @@
 #include <array>
 #include <cctype>
 
+#include "capture/hook_targets.h"
 #include "capture/recorder.h"
 
 namespace flowscope::capture {
@@ -51,14 +52,9 @@ void FunctionHost::ExitRegion(uint32_t token, bool failed) {
 }
 
 TFE_TensorHandle* FunctionHost::Share(TFE_TensorHandle* handle, TF_Status* status) {
-  TFE_TensorHandle* copy = tf::Api().TFE_TensorHandleCopySharingTensor(handle, status);
-  if (copy != nullptr) recorder_.OnCopy(handle, copy);
-  return copy;
+  return RecorderTargets().copy_sharing(handle, status);
 }
 
-void FunctionHost::Delete(TFE_TensorHandle* handle) {
-  if (HandleMap::NumWatching() > 0) Recorder::OnDelete(handle);
-  tf::Api().TFE_DeleteTensorHandle(handle);
-}
+void FunctionHost::Delete(TFE_TensorHandle* handle) { RecorderTargets().delete_handle(handle); }
 
 }  // namespace flowscope::capture

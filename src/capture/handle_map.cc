@@ -13,11 +13,12 @@ HandleMap::~HandleMap() {
   if (num_counted_ > 0) g_watching.fetch_sub(1);
 }
 
+// Under the lock.
 void HandleMap::SetCounted(Entry& entry, bool counted) {
   if (entry.counted == counted) return;
   entry.counted = counted;
-  if (counted && num_counted_++ == 0) g_watching.fetch_add(1);
-  if (!counted && --num_counted_ == 0) g_watching.fetch_sub(1);
+  if (counted && num_counted_.fetch_add(1) == 0) g_watching.fetch_add(1);
+  if (!counted && num_counted_.fetch_sub(1) == 1) g_watching.fetch_sub(1);
 }
 
 void HandleMap::CountFresh() {
@@ -25,14 +26,23 @@ void HandleMap::CountFresh() {
   count_fresh_ = true;
 }
 
-void HandleMap::InsertHeld(const TFE_TensorHandle* handle, KnownHandle known, bool fresh) {
+bool HandleMap::InsertHeld(const TFE_TensorHandle* handle, KnownHandle known, bool fresh) {
   const std::lock_guard lock(mutex_);
-  Entry& entry = entries_[handle];
+  const auto [it, inserted] = entries_.try_emplace(handle);
+  Entry& entry = it->second;
   const bool goes_on = count_fresh_ && entry.counted && !fresh;
   if (!goes_on) entry.references = fresh ? 1 : 0;
   SetCounted(entry, count_fresh_ && (fresh || goes_on));
   entry.known = known;
   entry.held = true;
+  return inserted;
+}
+
+void HandleMap::InsertPinned(TFE_TensorHandle* handle, KnownHandle known) {
+  InsertHeld(handle, known);
+  tf::HandlePtr pin = tf::ShareHandle(handle);
+  const std::lock_guard lock(mutex_);
+  pinned_.push_back(std::move(pin));
 }
 
 void HandleMap::InsertUnheld(const TFE_TensorHandle* handle, KnownHandle known) {
@@ -52,7 +62,21 @@ std::optional<KnownHandle> HandleMap::Find(const TFE_TensorHandle* handle) const
   return it->second.known;
 }
 
-void HandleMap::OnCopy(const TFE_TensorHandle* original, const TFE_TensorHandle* copy) {
+std::optional<KnownHandle> HandleMap::FindUnheld(const TFE_TensorHandle* handle) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = entries_.find(handle);
+  if (it == entries_.end() || it->second.held) return std::nullopt;
+  return it->second.known;
+}
+
+bool HandleMap::Revive(const TFE_TensorHandle* handle, KnownHandle known) {
+  const std::lock_guard lock(mutex_);
+  const auto [it, inserted] = entries_.try_emplace(handle, Entry{known, 1});
+  if (inserted) SetCounted(it->second, true);
+  return inserted;
+}
+
+void HandleMap::OnCopy(const TFE_TensorHandle* original, TFE_TensorHandle* copy) {
   const std::lock_guard lock(mutex_);
   const auto it = entries_.find(original);
   if (it == entries_.end()) return;
@@ -61,11 +85,13 @@ void HandleMap::OnCopy(const TFE_TensorHandle* original, const TFE_TensorHandle*
     return;
   }
   const KnownHandle known = it->second.known;
+  const bool held = it->second.held;
+  if (held) pinned_.push_back(tf::ShareHandle(copy));
   Entry& entry = entries_[copy];
+  SetCounted(entry, !held);
   entry.known = known;
-  entry.references = 1;
-  entry.held = false;
-  SetCounted(entry, true);
+  entry.references = held ? 0 : 1;
+  entry.held = held;
 }
 
 void HandleMap::OnDelete(const TFE_TensorHandle* handle) {

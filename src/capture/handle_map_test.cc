@@ -6,8 +6,8 @@ namespace flowscope::capture {
 namespace {
 
 // Never looked into: addresses only.
-const TFE_TensorHandle* At(uintptr_t address) {
-  return reinterpret_cast<const TFE_TensorHandle*>(address);
+TFE_TensorHandle* At(uintptr_t address) {
+  return reinterpret_cast<TFE_TensorHandle*>(address);
 }
 
 constexpr KnownHandle kFirst{1, EdgeClass::kOp};
@@ -81,7 +81,7 @@ TEST(HandleMapTest, WhatIsKeptLateGoesOnBeingCounted) {
 
 TEST(HandleMapTest, ACopyAtAnotherAddressReplacesWhatWasKnownThere) {
   HandleMap map;
-  map.InsertHeld(At(8), kFirst);
+  map.InsertUnheld(At(8), kFirst);
   map.InsertHeld(At(16), kSecond);
   map.OnCopy(At(8), At(16));
   EXPECT_EQ(map.Find(At(16))->tensor, 1u);

@@ -38,6 +38,13 @@ class LivePayloads : public PayloadSource {
   // Null where no handle is kept. Borrowed.
   TFE_TensorHandle* Handle(TensorId tensor) const;
   size_t size() const { return handles_.size(); }
+  // Calls visit(tensor, handle) for each handle that is kept, in the order of tensors.
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    for (size_t i = 0; i < handles_.size(); ++i) {
+      if (handles_[i] != nullptr) visit(static_cast<TensorId>(i), handles_[i].get());
+    }
+  }
 
   Result<Payload> Read(TensorId tensor) const override;
   std::optional<Stats> StoredStats(TensorId tensor) const override;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ctime>
 #include <mutex>
+#include <utility>
 
 #include "capture/hook_targets.h"
 
@@ -18,6 +19,8 @@ std::vector<Recorder*>& Living() {
   return *living;
 }
 
+std::atomic<int64_t> g_elsewhere{0};
+
 std::string UtcNow() {
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
@@ -29,16 +32,38 @@ std::string UtcNow() {
 
 }  // namespace
 
-Recorder* Recorder::Current() { return t_current; }
+Recorder* Recorder::Current() {
+  const bool live = t_current != nullptr && !t_current->abandoned_.load(std::memory_order_acquire);
+  return live ? t_current : nullptr;
+}
+
+void Recorder::Abandon(std::shared_ptr<Recorder> recorder) {
+  if (recorder == nullptr || recorder->stopped_) return;
+  Recorder& left = *recorder;
+  left.hook_ = tf::HookLease();
+  {
+    const std::lock_guard lock(g_living_mutex);
+    std::erase(Living(), &left);
+  }
+  left.self_ = std::move(recorder);
+  left.abandoned_.store(true, std::memory_order_release);
+}
 
 int Recorder::NumLiving() {
   const std::lock_guard lock(g_living_mutex);
   return static_cast<int>(Living().size());
 }
 
+void Recorder::CountElsewhere() { g_elsewhere.fetch_add(1, std::memory_order_relaxed); }
+
 void Recorder::OnDelete(const TFE_TensorHandle* handle) {
   const std::lock_guard lock(g_living_mutex);
   for (Recorder* recorder : Living()) recorder->handles_.OnDelete(handle);
+}
+
+void Recorder::OnCopy(const TFE_TensorHandle* original, TFE_TensorHandle* copy) {
+  const std::lock_guard lock(g_living_mutex);
+  for (Recorder* recorder : Living()) recorder->handles_.OnCopy(original, copy);
 }
 
 Recorder::Recorder(RecordOptions options, std::shared_ptr<CallSiteProvider> call_sites)
@@ -46,7 +71,11 @@ Recorder::Recorder(RecordOptions options, std::shared_ptr<CallSiteProvider> call
       call_sites_(std::move(call_sites)),
       start_(std::chrono::steady_clock::now()),
       payloads_(std::make_shared<LivePayloads>()),
-      variables_(builder_, *payloads_) {
+      values_({options_.keep_values, options_.save_budget,
+               [this](const std::string& what) { SayOverBudget(what); }},
+              *payloads_),
+      variables_(builder_, *payloads_, values_),
+      lines_now_(AsksForLines()) {
   payloads_->StreamTo(options_.sink, options_.retain_in_memory);
   TraceInfo& info = builder_.tables().info;
   info.name = options_.name;
@@ -61,6 +90,10 @@ Result<std::shared_ptr<Recorder>> Recorder::Start(RecordOptions options,
                                                   std::shared_ptr<CallSiteProvider> call_sites,
                                                   bool callbacks) {
   if (!tf::ApiLoaded()) return Unavailable("TensorFlow's C API is not loaded in this process");
+  if (t_current != nullptr && t_current->abandoned_.load(std::memory_order_acquire)) {
+    Recorder* left = std::exchange(t_current, nullptr);
+    if (left->depth_ == 0) const std::shared_ptr<Recorder> last = std::move(left->self_);
+  }
   if (t_current != nullptr) {
     return FailedPrecondition(
         "this thread is being recorded already; end that recording first (recordings on one "
@@ -79,6 +112,7 @@ Result<std::shared_ptr<Recorder>> Recorder::Start(RecordOptions options,
                                               : callbacks ? "callbacks"
                                                           : "interpreter";
   recorder->callbacks_ = callbacks;
+  recorder->elsewhere_before_ = g_elsewhere;
   if (use_hook) {
     Result<tf::HookLease> lease = tf::AcquireHook(RecorderTargets());
     if (!lease.ok()) return lease.status();
@@ -117,6 +151,11 @@ Result<std::shared_ptr<const Trace>> Recorder::Stop(const std::string& error) {
   info.error = error;
   info.halted = halted_;
   info.num_executed = run_counter_;
+  if (const int64_t count = g_elsewhere - elsewhere_before_; count > 0) {
+    AddNote(std::to_string(count) +
+            " ops ran meanwhile on threads that are not recorded; what they gave to this run "
+            "counts as constants");
+  }
   ResolveLateShapes();
   FillLocations();
   FinishStream();
@@ -140,20 +179,30 @@ void Recorder::FinishStream() {
   payloads_->StreamTo(nullptr, false);
 }
 
+// A selector may ask for the line while the run goes on; else lines are worked out at the end. A
+// selector's text is how it is written, with the selectors that it is made of.
+bool Recorder::AsksForLines() const {
+  for (const SelectorPtr& selector : {options_.save, options_.halt, options_.open_functions}) {
+    if (selector != nullptr && selector->ToString().find("line(") != std::string::npos) return true;
+  }
+  return false;
+}
+
+LocationId Recorder::RowOf(LocationId key) {
+  std::vector<LocationRecord>& rows = builder_.tables().locations;
+  const auto [it, inserted] = location_rows_.try_emplace(key, static_cast<LocationId>(rows.size()));
+  if (inserted) {
+    const CallSite site = call_sites_->Resolve(key);
+    rows.push_back({builder_.Intern(site.file), builder_.Intern(site.function),
+                    builder_.Intern(site.text), site.line});
+  }
+  return it->second;
+}
+
 void Recorder::FillLocations() {
-  if (call_sites_ == nullptr) return;
-  TraceTables& tables = builder_.tables();
-  std::unordered_map<LocationId, LocationId> rows;
-  for (OpRecord& op : tables.ops) {
-    if (op.location == kNoId) continue;
-    const auto [it, inserted] =
-        rows.try_emplace(op.location, static_cast<LocationId>(tables.locations.size()));
-    if (inserted) {
-      const CallSite site = call_sites_->Resolve(op.location);
-      tables.locations.push_back({builder_.Intern(site.file), builder_.Intern(site.function),
-                                  builder_.Intern(site.text), site.line});
-    }
-    op.location = it->second;
+  if (call_sites_ == nullptr || lines_now_) return;
+  for (OpRecord& op : builder_.tables().ops) {
+    if (op.location != kNoId) op.location = RowOf(op.location);
   }
 }
 
@@ -170,6 +219,11 @@ void Recorder::ResolveLateShapes() {
     tensors[id].shape_known = true;
     tensors[id].nbytes = NumElements(*dims) * static_cast<int64_t>(DTypeSize(tensors[id].dtype));
   }
+}
+
+void Recorder::SayOverBudget(const std::string& what) {
+  builder_.tables().info.degraded = what;
+  if (options_.warn) options_.warn(what);
 }
 
 void Recorder::AddNote(const std::string& note) {

@@ -5,6 +5,7 @@
 // as it would have without us: same kernel, same inputs, same outputs, same error.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -21,6 +22,7 @@
 #include "capture/live_payloads.h"
 #include "capture/op_kinds.h"
 #include "capture/options.h"
+#include "capture/value_keeper.h"
 #include "capture/variables.h"
 #include "interp/interpreter.h"
 #include "tf/hook.h"
@@ -43,9 +45,19 @@ class Recorder {
                                                  bool callbacks = false);
   // The recorder of the calling thread, null where there is none.
   static Recorder* Current();
-  // A handle is about to lose a reference, on any thread: every living recorder is told.
+  // Ends a recording that nobody can stop any more, from any thread. Its own thread may be in the
+  // middle of an op: the recorder lives on, and that thread's next Start lets it go.
+  static void Abandon(std::shared_ptr<Recorder> recorder);
+  // Whatever the caller that started it wants to find again from Current().
+  void set_owner(void* owner) { owner_ = owner; }
+  void* owner() const { return owner_; }
+  // On any thread; every living recorder is told. A handle is about to lose a reference; `copy` is
+  // or is about to be another reference to `original`, or another handle of the same value.
   static void OnDelete(const TFE_TensorHandle* handle);
+  static void OnCopy(const TFE_TensorHandle* original, TFE_TensorHandle* copy);
   static int NumLiving();
+  // An op ran on a thread that nobody records.
+  static void CountElsewhere();
 
   ~Recorder();
   Recorder(const Recorder&) = delete;
@@ -56,9 +68,10 @@ class Recorder {
 
   // Before the run: what the caller knows and the hook cannot see.
   void DeclareInput(TFE_TensorHandle* handle, const std::string& path);
-  // An argument that is no tensor yet: `handle` holds its content; when the run wraps an array of
-  // that content, it is this input.
-  void DeclareArrayInput(TFE_TensorHandle* handle, const std::string& path);
+  // An argument that is no tensor yet. `forms` hold its content as its own dtype and as others that
+  // a library may turn it into; when the run wraps an array of such content, it is this input, with
+  // the value that the run took.
+  void DeclareArrayInput(const std::vector<TFE_TensorHandle*>& forms, const std::string& path);
   ModuleId DeclareModule(const std::vector<std::string>& addresses, const std::string& class_name,
                          const std::string& name, const std::string& config, ModuleId parent,
                          int64_t num_params, int64_t num_trainable);
@@ -109,7 +122,8 @@ class Recorder {
   };
   void ExecuteOp(TFE_Op* op, TFE_TensorHandle** outputs, int* num_outputs, TF_Status* status,
                  const Place& place);
-  void OnCopy(TFE_TensorHandle* original, TFE_TensorHandle* copy);
+  // `handle` is about to become the next input of `op`, which then holds it.
+  void OnAddInput(TFE_Op* op, TFE_TensorHandle* handle);
   void OnValueRead(TFE_TensorHandle* handle);
 
   // Interpreter side.
@@ -132,9 +146,13 @@ class Recorder {
   // Keeps a value that turns out to be an output of a call whose outputs are to be saved.
   void KeepLate(TFE_TensorHandle* handle, ModuleCallId call);
 
-  // One op as op callbacks report it, after it ran.
-  void RecordCallback(const std::string& type, const std::vector<TFE_TensorHandle*>& inputs,
-                      const std::vector<TFE_TensorHandle*>& outputs);
+  // One op as op callbacks report it, after it ran. A Status that is not Ok is the stop that
+  // raise_on_nan or halt asked for: the caller makes the op fail with it.
+  Status RecordCallback(const std::string& type, const std::vector<TFE_TensorHandle*>& inputs,
+                        const std::vector<TFE_TensorHandle*>& outputs);
+
+  // Ops that save= has matched so far.
+  int64_t num_selected() const { return num_selected_; }
 
  private:
   struct Wrapped {
@@ -149,15 +167,29 @@ class Recorder {
     bool in_body = false;  // of a function: its constants are nodes, not arguments of the call
     std::vector<VariableTracker::Watch> watches;
   };
-  struct ArrayInput {
-    Dims dims;
-    std::string hash;
+  // What an input was when its op got it. TensorFlow's fast path drops the handle right after.
+  struct AddedInput {
+    const TFE_Op* op = nullptr;
+    TFE_TensorHandle* handle = nullptr;
     KnownHandle known;
+  };
+  struct ArrayForm {
+    tf::HandlePtr value;
+    std::string hash;
+    std::optional<KnownHandle> known;  // once the run took it
+  };
+  struct ArrayInput {
+    std::string path;
+    Dims dims;
+    KnownHandle source;
+    std::vector<ArrayForm> forms;
   };
 
   Recorder(RecordOptions options, std::shared_ptr<CallSiteProvider> call_sites);
 
   int64_t Now() const;
+  std::vector<TFE_TensorHandle*> ReviveInputs(const TFE_Op* op);
+  void ForgetInputs(const TFE_Op* op);
   struct TypeInfo {
     OpTraits traits;
     const tf::OpDef* def = nullptr;
@@ -181,7 +213,8 @@ class Recorder {
   EdgeRecord AddSourceEdge(TFE_TensorHandle* handle, OpKind kind, EdgeClass edge_class,
                            std::string_view name);
   std::optional<KnownHandle> FindByBuffer(TFE_TensorHandle* handle);
-  std::optional<KnownHandle> FindArrayInput(TFE_TensorHandle* handle) const;
+  std::optional<KnownHandle> FindArrayInput(TFE_TensorHandle* handle);
+  KnownHandle TakeForm(ArrayInput& input, ArrayForm& form);
   bool IsLiteralProducer(const std::vector<TFE_TensorHandle*>& inputs, const Pending& pending);
   bool IsWrappedArgument(TFE_TensorHandle* handle, const Pending& pending, int index, int count);
   void NoteOrigins(OpId source, TFE_TensorHandle* handle);
@@ -199,22 +232,28 @@ class Recorder {
   void RunInside(TFE_Context* context, const std::string& function, OpId call,
                  const std::vector<TFE_TensorHandle*>& inputs, TFE_TensorHandle** outputs,
                  int* num_outputs, TF_Status* status);
+  PayloadState KeepAgain(TensorId tensor, TensorId inner, TFE_TensorHandle* handle, bool wanted);
+  void FinishCall(const Pending& pending, std::span<TFE_TensorHandle*> outputs);
+  void LookAtContext(TFE_Context* context);
+  TensorRecord Describe(TFE_TensorHandle* handle);
+  void AddOutputs(OpId id, std::span<TFE_TensorHandle* const> outputs, bool wanted);
+  void AddOutput(TFE_TensorHandle* handle, OpId id, int index, bool wanted);
+  bool Wants(OpId id);
   void NoteFindings(const std::string& function, const interp::Interpreter::Findings& findings);
   void CompareCompiled(TFE_Op* op, OpId call, TFE_TensorHandle* const* outputs, int num_outputs,
                        TF_Status* status);
-  void FinishCall(const Pending& pending, std::span<TFE_TensorHandle*> outputs);
-  TensorRecord DescribeTensor(TFE_TensorHandle* handle);
-  void AddOutput(TFE_TensorHandle* handle, OpId id, int index, bool keep);
-  bool Keeps(OpId id) const;
-  void RecordVariableUse(TFE_Op* op, const Pending& pending, std::span<TFE_TensorHandle*> outputs);
-  bool OverBudget(int64_t nbytes);
   void Progress();
   void FinishStream();
+  void SayOverBudget(const std::string& what);
+  bool StopsAt(OpId id, std::span<TFE_TensorHandle* const> outputs);
   void StopAfter(OpId id, TFE_TensorHandle** outputs, int* num_outputs, TF_Status* status);
-  bool HasNonFinite(std::span<TFE_TensorHandle*> outputs) const;
+  bool HasNonFinite(std::span<TFE_TensorHandle* const> outputs) const;
+  std::string WhyStopped() const;
   void FailAsStopped(int* num_outputs, TF_Status* status) const;
   void ReleaseStep(OpId first, OpId end);
   void ReleaseValue(TensorId tensor);
+  bool AsksForLines() const;
+  LocationId RowOf(LocationId key);
   void FillLocations();
   void ResolveLateShapes();
   std::vector<NamedTensor> ToNamed(
@@ -227,6 +266,7 @@ class Recorder {
   std::chrono::steady_clock::time_point start_;
   TraceBuilder builder_;
   std::shared_ptr<LivePayloads> payloads_;
+  ValueKeeper values_;
   VariableTracker variables_;
   HandleMap handles_;
   std::unordered_map<const TFE_TensorHandle*, Wrapped> wrapped_;
@@ -235,12 +275,17 @@ class Recorder {
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
   std::unordered_map<std::string, TypeInfo, TextHash, std::equal_to<>> types_;
+  std::vector<AddedInput> added_inputs_;  // of ops that have not run yet
   std::vector<ArrayInput> array_inputs_;
   std::vector<std::pair<TFE_TensorHandle*, TensorId>> values_read_;  // held by payloads
-  std::unordered_map<const void*, TensorId> buffers_;  // of held tensors, filled when asked
+  std::unordered_map<const void*, std::vector<TensorId>> buffers_;   // of held tensors, when asked
   TensorId buffers_done_ = 0;
+  std::unordered_map<LocationId, LocationId> location_rows_;  // by key
+  TFE_Context* context_ = nullptr;                            // of the last op
+  const bool lines_now_;                                      // lines are worked out as ops run
+  bool async_now_ = false;
   uint32_t run_counter_ = 0;
-  int64_t kept_bytes_ = 0;
+  int64_t num_selected_ = 0;
   OpId stopped_at_ = kNoId;
   bool halted_ = false;
   std::string refused_;
@@ -254,6 +299,11 @@ class Recorder {
   std::vector<TensorId> body_constants_;
   bool callbacks_ = false;
   bool stopped_ = false;
+  int64_t elsewhere_before_ = 0;
+  int depth_ = 0;  // ops of this thread that are in Execute now
+  void* owner_ = nullptr;
+  std::atomic<bool> abandoned_ = false;
+  std::shared_ptr<Recorder> self_;  // once abandoned
 };
 
 }  // namespace flowscope::capture

@@ -117,24 +117,33 @@ void Recorder::CompareCompiled(TFE_Op* op, OpId call, TFE_TensorHandle* const* o
 // The call's outputs are those of ops inside: consumers keep those as parents, and the call lists
 // the same values as its own.
 void Recorder::FinishCall(const Pending& pending, std::span<TFE_TensorHandle*> outputs) {
+  const bool wanted = Wants(pending.id);
   const auto first = static_cast<TensorId>(builder_.tables().tensors.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
-    TensorRecord record = DescribeTensor(outputs[i]);
+    TensorRecord record = Describe(outputs[i]);
     record.producer = pending.id;
     record.output_index = static_cast<uint16_t>(i);
-    const auto known = handles_.Find(outputs[i]);
-    const bool held = known && payloads_->Handle(known->tensor) != nullptr;
-    const bool has_value = record.dtype != DType::kResource && record.dtype != DType::kVariant;
-    const bool kept =
-        known && builder_.tables().tensors[known->tensor].state == PayloadState::kKept;
-    record.state = !has_value ? PayloadState::kNoValue
-                   : kept     ? PayloadState::kKept
-                              : PayloadState::kNotKept;
     const TensorId tensor = builder_.AddTensor(record);
-    if (kept || held) payloads_->Store(tensor, tf::ShareHandle(outputs[i]));
-    if (!known) handles_.InsertUnheld(outputs[i], {tensor, EdgeClass::kOp});
+    const auto known = handles_.Find(outputs[i]);
+    builder_.tables().tensors[tensor].state =
+        known ? KeepAgain(tensor, known->tensor, outputs[i], wanted)
+              : values_.Keep(tensor, record, outputs[i], wanted);
+    if (!known) handles_.InsertPinned(outputs[i], {tensor, EdgeClass::kOp});
   }
   builder_.SetOutputs(pending.id, {first, static_cast<uint32_t>(outputs.size())});
+}
+
+// What the trace has of `inner` it has of `tensor`, the same value under the call's name.
+PayloadState Recorder::KeepAgain(TensorId tensor, TensorId inner, TFE_TensorHandle* handle,
+                                 bool wanted) {
+  const TensorRecord record = builder_.tables().tensors[inner];
+  if (record.state == PayloadState::kNotKept) {
+    return values_.Keep(tensor, record, handle, wanted);
+  }
+  const bool has_it = record.state == PayloadState::kKept || payloads_->Handle(inner) != nullptr;
+  if (has_it) payloads_->Store(tensor, tf::ShareHandle(handle));
+  if (const auto stats = payloads_->StoredStats(inner)) payloads_->KeepStats(tensor, *stats);
+  return record.state;
 }
 
 void Recorder::AddBodyConstant(TFE_TensorHandle* value, std::string_view name) {

@@ -1,4 +1,7 @@
 // Where each input of an op comes from.
+#include <algorithm>
+#include <ranges>
+
 #include "capture/recorder.h"
 
 namespace flowscope::capture {
@@ -6,6 +9,10 @@ namespace {
 
 bool IsResource(TFE_TensorHandle* handle) {
   return tf::Api().TFE_TensorHandleDataType(handle) == static_cast<int>(DType::kResource);
+}
+
+bool IsVariant(TFE_TensorHandle* handle) {
+  return tf::Api().TFE_TensorHandleDataType(handle) == static_cast<int>(DType::kVariant);
 }
 
 int RankOf(TFE_TensorHandle* handle) {
@@ -19,6 +26,19 @@ std::string HashOf(TFE_TensorHandle* handle) {
   return payload.ok() ? ContentHash(*payload) : std::string();
 }
 
+EdgeClass EdgeClassOf(OpKind producer) {
+  switch (producer) {
+    case OpKind::kInput:
+      return EdgeClass::kInput;
+    case OpKind::kConstant:
+      return EdgeClass::kConstant;
+    case OpKind::kFromPython:
+      return EdgeClass::kFromPython;
+    default:
+      return EdgeClass::kOp;
+  }
+}
+
 }  // namespace
 
 void Recorder::DeclareInput(TFE_TensorHandle* handle, const std::string& path) {
@@ -26,11 +46,40 @@ void Recorder::DeclareInput(TFE_TensorHandle* handle, const std::string& path) {
   AddSourceEdge(handle, OpKind::kInput, EdgeClass::kInput, path);
 }
 
-void Recorder::DeclareArrayInput(TFE_TensorHandle* handle, const std::string& path) {
-  const EdgeRecord edge = AddSourceEdge(handle, OpKind::kInput, EdgeClass::kInput, path);
-  const Result<Dims> dims = tf::HandleDims(handle);
+void Recorder::DeclareArrayInput(const std::vector<TFE_TensorHandle*>& forms,
+                                 const std::string& path) {
+  if (forms.empty()) return;
+  const EdgeRecord edge = AddSourceEdge(forms[0], OpKind::kInput, EdgeClass::kInput, path);
+  const Result<Dims> dims = tf::HandleDims(forms[0]);
   if (!dims.ok()) return;
-  array_inputs_.push_back({*dims, HashOf(handle), {edge.tensor, EdgeClass::kInput}});
+  ArrayInput input{path, *dims, {edge.tensor, EdgeClass::kInput}, {}};
+  for (TFE_TensorHandle* form : forms) {
+    input.forms.push_back({tf::ShareHandle(form), HashOf(form), std::nullopt});
+  }
+  array_inputs_.push_back(std::move(input));
+}
+
+// The input is shown as the run took it. Where it took a second form too, that is a second source
+// of the same path.
+KnownHandle Recorder::TakeForm(ArrayInput& input, ArrayForm& form) {
+  if (form.known) return *form.known;
+  TFE_TensorHandle* value = form.value.get();
+  const bool first = std::ranges::none_of(
+      input.forms, [](const ArrayForm& other) { return other.known.has_value(); });
+  if (!first) {
+    const EdgeRecord edge = AddSourceEdge(value, OpKind::kInput, EdgeClass::kInput, input.path);
+    form.known = KnownHandle{edge.tensor, EdgeClass::kInput};
+    return *form.known;
+  }
+  TensorRecord& tensor = builder_.tables().tensors[input.source.tensor];
+  TensorRecord record = DescribeTensor(builder_, value, true);
+  record.producer = tensor.producer;
+  record.handle = reinterpret_cast<uint64_t>(value);
+  record.state = values_.KeepSource(input.source.tensor, record, value);
+  tensor = record;
+  handles_.InsertHeld(value, input.source);
+  form.known = input.source;
+  return input.source;
 }
 
 // TensorFlow wraps a Python number or array for a call: not an op of the model.
@@ -92,11 +141,10 @@ EdgeRecord Recorder::ResolveWrapped(TFE_TensorHandle* handle, Wrapped& wrapped,
 }
 
 EdgeRecord Recorder::AddLiteral(TFE_TensorHandle* handle) {
-  TensorRecord record = DescribeTensor(handle);
-  record.state = PayloadState::kKept;
+  TensorRecord record = Describe(handle);
   record.handle = reinterpret_cast<uint64_t>(handle);
   const TensorId tensor = builder_.AddTensor(record);
-  payloads_->Keep(tensor, tf::ShareHandle(handle));
+  builder_.tables().tensors[tensor].state = values_.KeepSource(tensor, record, handle);
   handles_.InsertHeld(handle, {tensor, EdgeClass::kLiteral});
   return {tensor, EdgeClass::kLiteral, 0};
 }
@@ -104,7 +152,8 @@ EdgeRecord Recorder::AddLiteral(TFE_TensorHandle* handle) {
 // Nobody made this handle while we looked: it existed before, or it shares a buffer with a recorded
 // tensor (DLPack).
 EdgeRecord Recorder::AddUnknown(TFE_TensorHandle* handle) {
-  if (RankOf(handle) == 0) return AddLiteral(handle);
+  // A variant of rank zero, such as a dataset, is no number that was written in the call.
+  if (!IsVariant(handle) && RankOf(handle) == 0) return AddLiteral(handle);
   if (const auto alias = FindByBuffer(handle)) {
     payloads_->Pin(tf::ShareHandle(handle));
     handles_.InsertHeld(handle, *alias);
@@ -130,53 +179,52 @@ EdgeRecord Recorder::ResolveResource(TFE_TensorHandle* handle, Pending& pending)
 EdgeRecord Recorder::AddSourceEdge(TFE_TensorHandle* handle, OpKind kind, EdgeClass edge_class,
                                    std::string_view name) {
   const OpId source = builder_.AddSource(kind, OpKindName(kind), name, Now());
-  TensorRecord record = DescribeTensor(handle);
+  TensorRecord record = Describe(handle);
   record.producer = source;
-  const bool has_value = record.dtype != DType::kResource && record.dtype != DType::kVariant;
-  record.state = has_value ? PayloadState::kKept : PayloadState::kNoValue;
   record.handle = reinterpret_cast<uint64_t>(handle);
   const TensorId tensor = builder_.AddTensor(record);
   builder_.SetOutputs(source, {tensor, 1});
-  payloads_->Keep(tensor, tf::ShareHandle(handle));
+  builder_.tables().tensors[tensor].state = values_.KeepSource(tensor, record, handle);
   handles_.InsertHeld(handle, {tensor, edge_class});
   return {tensor, edge_class, 0};
 }
 
 // DLPack out and in gives a new handle on the same memory. While the recording holds the first, no
-// other tensor can have that address.
+// other tensor can have that address. Several ops can share one memory: the last one of the same
+// dtype and shape is meant.
 std::optional<KnownHandle> Recorder::FindByBuffer(TFE_TensorHandle* handle) {
-  const Result<Payload> payload = tf::ReadHandle(handle);
-  if (!payload.ok() || payload->data == nullptr || payload->nbytes == 0) return std::nullopt;
+  const void* address = tf::BufferAddress(handle);
+  if (address == nullptr) return std::nullopt;
   const std::vector<TensorRecord>& tensors = builder_.tables().tensors;
   for (; buffers_done_ < tensors.size(); ++buffers_done_) {
-    if (tensors[buffers_done_].producer == kNoId) continue;
     TFE_TensorHandle* held = payloads_->Handle(buffers_done_);
-    if (held == nullptr) continue;
-    const Result<Payload> value = tf::ReadHandle(held);
-    if (value.ok() && value->data != nullptr) buffers_.try_emplace(value->data, buffers_done_);
+    if (held == nullptr || tensors[buffers_done_].producer == kNoId) continue;
+    if (const void* at = tf::BufferAddress(held)) buffers_[at].push_back(buffers_done_);
   }
-  const auto it = buffers_.find(payload->data);
-  if (it == buffers_.end() || tensors[it->second].nbytes != static_cast<int64_t>(payload->nbytes)) {
-    return std::nullopt;
+  const auto found = buffers_.find(address);
+  if (found == buffers_.end()) return std::nullopt;
+  const TensorRecord wanted = DescribeTensor(builder_, handle, true);
+  for (const TensorId id : std::views::reverse(found->second)) {
+    const TensorRecord& tensor = tensors[id];
+    const OpKind kind = builder_.op(tensor.producer).kind;
+    if (kind == OpKind::kVariableRead) continue;  // the variable's own memory
+    if (tensor.dtype != wanted.dtype || tensor.dims != wanted.dims) continue;
+    return KnownHandle{id, EdgeClassOf(kind)};
   }
-  const OpKind kind = builder_.op(tensors[it->second].producer).kind;
-  if (kind == OpKind::kVariableRead) return std::nullopt;  // the variable's own memory
-  const EdgeClass edge_class = kind == OpKind::kInput        ? EdgeClass::kInput
-                               : kind == OpKind::kConstant   ? EdgeClass::kConstant
-                               : kind == OpKind::kFromPython ? EdgeClass::kFromPython
-                                                             : EdgeClass::kOp;
-  return KnownHandle{it->second, edge_class};
+  return std::nullopt;
 }
 
-std::optional<KnownHandle> Recorder::FindArrayInput(TFE_TensorHandle* handle) const {
+std::optional<KnownHandle> Recorder::FindArrayInput(TFE_TensorHandle* handle) {
   if (array_inputs_.empty()) return std::nullopt;
   const Result<Dims> dims = tf::HandleDims(handle);
   if (!dims.ok()) return std::nullopt;
   std::string hash;
-  for (const ArrayInput& input : array_inputs_) {
+  for (ArrayInput& input : array_inputs_) {
     if (input.dims != *dims) continue;
     if (hash.empty()) hash = HashOf(handle);
-    if (hash == input.hash) return input.known;
+    for (ArrayForm& form : input.forms) {
+      if (form.hash == hash) return TakeForm(input, form);
+    }
   }
   return std::nullopt;
 }
@@ -185,7 +233,7 @@ bool Recorder::IsWrappedArgument(TFE_TensorHandle* handle, const Pending& pendin
                                  int count) {
   const auto known = handles_.Find(handle);
   if (known) return known->edge_class == EdgeClass::kLiteral;
-  if (IsResource(handle)) return false;
+  if (IsResource(handle) || IsVariant(handle)) return false;
   const auto wrapped = wrapped_.find(handle);
   const bool is_wrapped = wrapped != wrapped_.end();
   if ((is_wrapped ? wrapped->second.rank : RankOf(handle)) == 0) return true;
@@ -212,7 +260,7 @@ void Recorder::OnValueRead(TFE_TensorHandle* handle) {
 }
 
 void Recorder::NoteOrigins(OpId source, TFE_TensorHandle* handle) {
-  const TensorRecord made = DescribeTensor(handle);
+  const TensorRecord made = DescribeTensor(builder_, handle, true);
   const std::string hash = HashOf(handle);
   for (const auto& [read, tensor] : values_read_) {
     const TensorRecord& record = builder_.tables().tensors[tensor];
@@ -222,8 +270,30 @@ void Recorder::NoteOrigins(OpId source, TFE_TensorHandle* handle) {
   }
 }
 
-void Recorder::OnCopy(TFE_TensorHandle* original, TFE_TensorHandle* copy) {
-  handles_.OnCopy(original, copy);
+void Recorder::ForgetInputs(const TFE_Op* op) {
+  std::erase_if(added_inputs_, [op](const AddedInput& added) { return added.op == op; });
+}
+
+void Recorder::OnAddInput(TFE_Op* op, TFE_TensorHandle* handle) {
+  if (!handles_.watching() && added_inputs_.empty()) return;
+  // TensorFlow uses an op object again after it was cleared, also where it never ran.
+  const tf::StatusPtr status = tf::NewStatus();
+  if (tf::Api().TFE_OpGetFlatInputCount(op, status.get()) == 0) ForgetInputs(op);
+  if (const auto known = handles_.FindUnheld(handle)) added_inputs_.push_back({op, handle, *known});
+}
+
+// The op has held these since it got them, so no other tensor can have their addresses; but their
+// entries went when everybody else let go.
+std::vector<TFE_TensorHandle*> Recorder::ReviveInputs(const TFE_Op* op) {
+  std::vector<TFE_TensorHandle*> revived;
+  if (added_inputs_.empty()) return revived;
+  const std::vector<TFE_TensorHandle*> inputs = tf::FlatInputs(op);
+  for (const AddedInput& added : added_inputs_) {
+    const bool held = added.op == op && std::ranges::find(inputs, added.handle) != inputs.end();
+    if (held && handles_.Revive(added.handle, added.known)) revived.push_back(added.handle);
+  }
+  ForgetInputs(op);
+  return revived;
 }
 
 }  // namespace flowscope::capture

@@ -2,36 +2,26 @@
 #include "capture/recorder.h"
 
 namespace flowscope::capture {
-namespace {
-
-std::vector<TFE_TensorHandle*> FlatInputs(const TFE_Op* op, TF_Status* status) {
-  const tf::CApi& api = tf::Api();
-  const int count = api.TFE_OpGetFlatInputCount(op, status);
-  std::vector<TFE_TensorHandle*> inputs;
-  inputs.reserve(static_cast<size_t>(count));
-  for (int i = 0; i < count; ++i) inputs.push_back(api.TFE_OpGetFlatInput(op, i, status));
-  return inputs;
-}
-
-}  // namespace
 
 void Recorder::Execute(TFE_Op* op, TFE_TensorHandle** outputs, int* num_outputs,
                        TF_Status* status) {
   const tf::CApi& api = tf::Api();
   const tf::StatusPtr ours = tf::NewStatus();
   const std::string_view type = api.TFE_OpGetName(op, ours.get());
+  const std::vector<TFE_TensorHandle*> revived = ReviveInputs(op);
+  ++depth_;
   if (type == "_EagerConst") {
     api.TFE_Execute(op, outputs, num_outputs, status);
     if (api.TF_GetCode(status) == 0) {
       WrapConstant(api.TFE_OpGetFlatInput(op, 0, ours.get()), outputs[0]);
     }
-    return;
-  }
-  if (type == "Cast" && CastsNewValue(api.TFE_OpGetFlatInput(op, 0, ours.get()))) {
+  } else if (type == "Cast" && CastsNewValue(api.TFE_OpGetFlatInput(op, 0, ours.get()))) {
     api.TFE_Execute(op, outputs, num_outputs, status);
-    return;
+  } else {
+    ExecuteOp(op, outputs, num_outputs, status, {Locate(), {}, kNoId, false});
   }
-  ExecuteOp(op, outputs, num_outputs, status, {Locate(), {}, kNoId, false});
+  --depth_;
+  for (TFE_TensorHandle* handle : revived) handles_.OnDelete(handle);
 }
 
 void Recorder::ExecuteOp(TFE_Op* op, TFE_TensorHandle** outputs, int* num_outputs,
@@ -44,9 +34,9 @@ void Recorder::ExecuteOp(TFE_Op* op, TFE_TensorHandle** outputs, int* num_output
   }
   const tf::StatusPtr ours = tf::NewStatus();
   const std::string_view type = api.TFE_OpGetName(op, ours.get());
-  const std::vector<TFE_TensorHandle*> inputs = FlatInputs(op, ours.get());
+  const std::vector<TFE_TensorHandle*> inputs = tf::FlatInputs(op);
   TFE_Context* context = api.TFE_OpGetContext(op, ours.get());
-  if (run_counter_ == 0) builder_.tables().info.asynchronous = tf::ContextIsAsync(context);
+  LookAtContext(context);
   Pending pending;
   const TypeInfo& info = InfoOf(type, context);
   pending.traits = info.traits;
@@ -138,9 +128,28 @@ bool Recorder::ReplaceDraws(OpId id, std::span<TFE_TensorHandle*> outputs, int* 
   return false;
 }
 
+// Programs reset TensorFlow's context in the middle of a run, and turn asynchronous execution on
+// and off.
+void Recorder::LookAtContext(TFE_Context* context) {
+  async_now_ = tf::ContextIsAsync(context);
+  if (async_now_ && !builder_.tables().info.asynchronous) {
+    builder_.tables().info.asynchronous = true;
+    AddNote("ops ran asynchronously: durations are those of starting them");
+  }
+  if (context == context_) return;
+  if (context_ != nullptr) {
+    AddNote("TensorFlow's context was replaced after op " + std::to_string(run_counter_) +
+            " of this run: what was made before it lives in another context");
+    types_.clear();
+    variables_.ForgetNames();
+  }
+  context_ = context;
+}
+
 LocationId Recorder::Locate() {
-  if (!options_.code_context || call_sites_ == nullptr) return kNoId;
-  return call_sites_->Current();
+  if (call_sites_ == nullptr || !(options_.code_context || lines_now_)) return kNoId;
+  const LocationId key = call_sites_->Current();
+  return key == kNoId || !lines_now_ ? key : RowOf(key);
 }
 
 const Recorder::TypeInfo& Recorder::InfoOf(std::string_view type, TFE_Context* context) {
@@ -149,8 +158,10 @@ const Recorder::TypeInfo& Recorder::InfoOf(std::string_view type, TFE_Context* c
   std::string name(type);
   TypeInfo info;
   info.def = tf::FindOpDef(type);
-  const bool is_function =
-      context != nullptr && tf::Api().TFE_ContextHasFunction(context, name.c_str()) != 0;
+  // Op callbacks do not tell the context. What ran and is no registered op is a function.
+  const bool is_function = context == nullptr
+                               ? info.def == nullptr
+                               : tf::Api().TFE_ContextHasFunction(context, name.c_str()) != 0;
   info.traits = TraitsOf(type, info.def, is_function);
   return types_.emplace(std::move(name), info).first->second;
 }
@@ -180,105 +191,78 @@ void Recorder::ReadAttrs(TFE_Op* op, OpId id) {
       builder_.tables().attrs.Intern({static_cast<const char*>(buffer->data), buffer->length});
 }
 
-TensorRecord Recorder::DescribeTensor(TFE_TensorHandle* handle) {
-  TensorRecord record;
-  record.dtype = static_cast<DType>(tf::Api().TFE_TensorHandleDataType(handle));
-  // Under asynchronous execution the question would wait for the op.
-  if (builder_.tables().info.asynchronous) return record;
-  const Result<Dims> dims = tf::HandleDims(handle);
-  if (!dims.ok()) return record;
-  record.dims = builder_.InternDims(*dims);
-  record.shape_known = true;
-  record.nbytes = NumElements(*dims) * static_cast<int64_t>(DTypeSize(record.dtype));
-  return record;
+TensorRecord Recorder::Describe(TFE_TensorHandle* handle) {
+  return DescribeTensor(builder_, handle, !async_now_);
 }
 
+// The kind is settled before anybody is asked about the op.
 void Recorder::Finish(TFE_Op* op, Pending& pending, std::span<TFE_TensorHandle*> outputs) {
-  const bool keep = Keeps(pending.id);
-  const auto first = static_cast<TensorId>(builder_.tables().tensors.size());
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    AddOutput(outputs[i], pending.id, static_cast<int>(i), keep);
+  const OpId id = pending.id;
+  const bool reads = pending.traits.is_variable_read && !outputs.empty();
+  std::vector<VariableTracker::Use> uses;
+  for (const VariableTracker::Watch& watch : pending.watches) {
+    OpKind& kind = builder_.op(id).kind;
+    if (reads) {
+      kind = OpKind::kVariableRead;
+      continue;
+    }
+    uses.push_back(variables_.After(op, watch, pending.traits.no_outputs));
+    if (uses.back().wrote && kind != OpKind::kCall) kind = OpKind::kVariableWrite;
   }
-  builder_.SetOutputs(pending.id, {first, static_cast<uint32_t>(outputs.size())});
-  RecordVariableUse(op, pending, outputs);
+  const bool wanted = Wants(id);
+  AddOutputs(id, outputs, wanted);
+  for (size_t i = 0; i < pending.watches.size(); ++i) {
+    const VariableTracker::Watch& watch = pending.watches[i];
+    if (reads) {
+      variables_.OnRead(watch.variable, id, outputs[0], builder_.op(id).outputs.first);
+    } else {
+      variables_.Record(watch, id, std::move(uses[i]), wanted);
+    }
+  }
   const tf::StatusPtr status = tf::NewStatus();
   const char* device = outputs.empty()
                            ? tf::Api().TFE_OpGetDevice(op, status.get())
                            : tf::Api().TFE_TensorHandleDeviceName(outputs[0], status.get());
-  if (device != nullptr) builder_.op(pending.id).device = builder_.Intern(device);
+  if (device != nullptr) builder_.op(id).device = builder_.Intern(device);
 }
 
-void Recorder::RecordVariableUse(TFE_Op* op, const Pending& pending,
-                                 std::span<TFE_TensorHandle*> outputs) {
-  OpRecord& record = builder_.op(pending.id);
-  for (const VariableTracker::Watch& watch : pending.watches) {
-    if (pending.traits.is_variable_read && !outputs.empty()) {
-      variables_.OnRead(watch.variable, pending.id, outputs[0], record.outputs.first);
-      record.kind = OpKind::kVariableRead;
-    } else if (variables_.After(op, watch, pending.id, pending.traits.no_outputs,
-                                options_.keep_values) &&
-               record.kind != OpKind::kCall) {
-      record.kind = OpKind::kVariableWrite;
-    }
+void Recorder::AddOutputs(OpId id, std::span<TFE_TensorHandle* const> outputs, bool wanted) {
+  const auto first = static_cast<TensorId>(builder_.tables().tensors.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    AddOutput(outputs[i], id, static_cast<int>(i), wanted);
   }
+  builder_.SetOutputs(id, {first, static_cast<uint32_t>(outputs.size())});
 }
 
-void Recorder::AddOutput(TFE_TensorHandle* handle, OpId id, int index, bool keep) {
-  TensorRecord record = DescribeTensor(handle);
+void Recorder::AddOutput(TFE_TensorHandle* handle, OpId id, int index, bool wanted) {
+  TensorRecord record = Describe(handle);
   record.producer = id;
   record.output_index = static_cast<uint16_t>(index);
-  const bool has_value = record.dtype != DType::kResource && record.dtype != DType::kVariant;
-  const bool over = has_value && keep && OverBudget(record.nbytes);
-  const bool stats = has_value && keep && (over || !options_.keep_values);
-  record.state = !has_value ? PayloadState::kNoValue
-                 : stats    ? PayloadState::kStats
-                 : keep     ? PayloadState::kKept
-                            : PayloadState::kNotKept;
-  // Resource and variant handles are held for their identity; they carry no value to speak of.
-  const bool kept = record.state == PayloadState::kKept;
-  const bool held = (kept && !payloads_->lets_go()) || !has_value;
-  // An op that gives back a handle that is known already has made no new one.
-  if (held && !handles_.Find(handle)) record.handle = reinterpret_cast<uint64_t>(handle);
   const TensorId tensor = builder_.AddTensor(record);
+  const PayloadState state = values_.Keep(tensor, record, handle, wanted);
+  builder_.tables().tensors[tensor].state = state;
   const KnownHandle known{tensor, EdgeClass::kOp};
-  if (stats) {
-    if (const Result<Payload> value = tf::ReadHandle(handle); value.ok()) {
-      payloads_->KeepStats(tensor, ComputeStats(*value));
-    }
-  }
-  if (kept && payloads_->lets_go()) {
-    payloads_->Store(tensor, tf::ShareHandle(handle));
-    handles_.InsertUnheld(handle, known);
-  } else if (held) {
-    payloads_->Keep(tensor, tf::ShareHandle(handle));
-    handles_.InsertHeld(handle, known, true);
+  if (payloads_->Handle(tensor) != nullptr) {
+    // An op that gives back a handle that is known already has made no new one.
+    const bool is_new = handles_.InsertHeld(handle, known, true);
+    if (is_new) builder_.tables().tensors[tensor].handle = reinterpret_cast<uint64_t>(handle);
+  } else if (callbacks_) {
+    // Nobody tells of deletions.
+    handles_.InsertPinned(handle, known);
   } else {
     handles_.InsertUnheld(handle, known);
   }
 }
 
-bool Recorder::Keeps(OpId id) const {
+bool Recorder::Wants(OpId id) {
   if (options_.save == nullptr) return true;
   FactsScratch scratch;
-  return options_.save->Matches(FactsOf(builder_.tables(), id, scratch), nullptr);
+  const bool wanted = options_.save->Matches(FactsOf(builder_.tables(), id, scratch), nullptr);
+  if (wanted) ++num_selected_;
+  return wanted;
 }
 
-bool Recorder::OverBudget(int64_t nbytes) {
-  if (options_.save_budget < 0 || !options_.keep_values) return false;
-  if (kept_bytes_ + nbytes <= options_.save_budget) {
-    kept_bytes_ += nbytes;
-    return false;
-  }
-  std::string& degraded = builder_.tables().info.degraded;
-  if (degraded.empty()) {
-    degraded = "values kept reached save_budget (" + std::to_string(options_.save_budget) +
-               " bytes); later values are statistics only";
-    if (options_.warn) options_.warn(degraded);
-  }
-  return true;
-}
-
-bool Recorder::HasNonFinite(std::span<TFE_TensorHandle*> outputs) const {
+bool Recorder::HasNonFinite(std::span<TFE_TensorHandle* const> outputs) const {
   for (TFE_TensorHandle* handle : outputs) {
     const Result<Payload> value = tf::ReadHandle(handle);
     if (!value.ok()) continue;
@@ -288,16 +272,19 @@ bool Recorder::HasNonFinite(std::span<TFE_TensorHandle*> outputs) const {
   return false;
 }
 
-// Ends the run by making this op fail in TensorFlow's eyes: the model unwinds as from any error.
-void Recorder::StopAfter(OpId id, TFE_TensorHandle** outputs, int* num_outputs, TF_Status* status) {
+bool Recorder::StopsAt(OpId id, std::span<TFE_TensorHandle* const> outputs) {
   if (options_.halt != nullptr) {
     FactsScratch scratch;
     halted_ = options_.halt->Matches(FactsOf(builder_.tables(), id, scratch), nullptr);
   }
-  const bool bad = !halted_ && options_.raise_on_nan &&
-                   HasNonFinite({outputs, static_cast<size_t>(*num_outputs)});
-  if (!halted_ && !bad) return;
+  if (!halted_ && !(options_.raise_on_nan && HasNonFinite(outputs))) return false;
   stopped_at_ = id;
+  return true;
+}
+
+// Ends the run by making this op fail in TensorFlow's eyes: the model unwinds as from any error.
+void Recorder::StopAfter(OpId id, TFE_TensorHandle** outputs, int* num_outputs, TF_Status* status) {
+  if (!StopsAt(id, {outputs, static_cast<size_t>(*num_outputs)})) return;
   for (int i = 0; i < *num_outputs; ++i) {
     if (HandleMap::NumWatching() > 0) OnDelete(outputs[i]);
     tf::Api().TFE_DeleteTensorHandle(outputs[i]);
@@ -306,23 +293,28 @@ void Recorder::StopAfter(OpId id, TFE_TensorHandle** outputs, int* num_outputs, 
   FailAsStopped(num_outputs, status);
 }
 
+std::string Recorder::WhyStopped() const {
+  return (halted_ ? "recording halted after " : "non-finite value in ") +
+         builder_.OpLabel(stopped_at_);
+}
+
 void Recorder::FailAsStopped(int* num_outputs, TF_Status* status) const {
   *num_outputs = 0;
   if (!refused_.empty()) {
     tf::Api().TF_SetStatus(status, kTfFailedPrecondition, refused_.c_str());
     return;
   }
-  const std::string what = (halted_ ? "recording halted after " : "non-finite value in ") +
-                           builder_.OpLabel(stopped_at_);
-  tf::Api().TF_SetStatus(status, halted_ ? kTfCancelled : kTfInvalidArgument, what.c_str());
+  tf::Api().TF_SetStatus(status, halted_ ? kTfCancelled : kTfInvalidArgument, WhyStopped().c_str());
 }
 
 // Op callbacks come after the op and do not show variables' state before it.
-void Recorder::RecordCallback(const std::string& type, const std::vector<TFE_TensorHandle*>& inputs,
-                              const std::vector<TFE_TensorHandle*>& outputs) {
+Status Recorder::RecordCallback(const std::string& type,
+                                const std::vector<TFE_TensorHandle*>& inputs,
+                                const std::vector<TFE_TensorHandle*>& outputs) {
+  if (stopped_at_ != kNoId) return FailedPrecondition(WhyStopped());
   if (type == "_EagerConst" && inputs.size() == 1 && outputs.size() == 1) {
     WrapConstant(inputs[0], outputs[0]);
-    return;
+    return Status::Ok();
   }
   const LocationId location = Locate();
   Pending pending;
@@ -332,17 +324,20 @@ void Recorder::RecordCallback(const std::string& type, const std::vector<TFE_Ten
   std::vector<EdgeRecord> edges;
   ResolveInputs(inputs, pending, edges);
   Begin(type, location, edges, pending);
-  const bool keep = Keeps(pending.id);
-  const auto first = static_cast<TensorId>(builder_.tables().tensors.size());
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    AddOutput(outputs[i], pending.id, static_cast<int>(i), keep);
+  if (pending.traits.is_function_call) {
+    builder_.op(pending.id).opaque_reason =
+        builder_.Intern("op callbacks do not see inside a compiled function");
   }
-  builder_.SetOutputs(pending.id, {first, static_cast<uint32_t>(outputs.size())});
-  if (pending.traits.is_variable_read && !pending.watches.empty() && !outputs.empty()) {
+  const bool reads =
+      pending.traits.is_variable_read && !pending.watches.empty() && !outputs.empty();
+  if (reads) builder_.op(pending.id).kind = OpKind::kVariableRead;
+  AddOutputs(pending.id, outputs, Wants(pending.id));
+  if (reads) {
+    const TensorId first = builder_.op(pending.id).outputs.first;
     variables_.OnRead(pending.watches[0].variable, pending.id, outputs[0], first);
-    builder_.op(pending.id).kind = OpKind::kVariableRead;
   }
   Progress();
+  return StopsAt(pending.id, outputs) ? FailedPrecondition(WhyStopped()) : Status::Ok();
 }
 
 }  // namespace flowscope::capture

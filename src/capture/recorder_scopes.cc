@@ -100,20 +100,18 @@ void Recorder::DeclareOutputs(
 // A module's outputs are known when its call ends; until then their ops were not matched by a
 // selector that asks for them.
 void Recorder::KeepLate(TFE_TensorHandle* handle, ModuleCallId call) {
-  if (options_.save == nullptr || !options_.keep_values) return;
+  if (options_.save == nullptr) return;
   const auto known = handles_.Find(handle);
-  if (!known || payloads_->Handle(known->tensor) != nullptr) return;
-  TensorRecord& tensor = builder_.tables().tensors[known->tensor];
-  if (tensor.producer == kNoId || tensor.state == PayloadState::kNoValue ||
-      tensor.state == PayloadState::kKept) {
-    return;
-  }
+  if (!known) return;
+  const TensorRecord& tensor = builder_.tables().tensors[known->tensor];
+  if (tensor.producer == kNoId || tensor.state != PayloadState::kNotKept) return;
   FactsScratch scratch;
   const OpFacts facts = FactsOf(builder_.tables(), tensor.producer, scratch, call);
-  if (!options_.save->Matches(facts, nullptr) || OverBudget(tensor.nbytes)) return;
-  payloads_->Keep(known->tensor, tf::ShareHandle(handle));
-  handles_.InsertHeld(handle, *known);
-  tensor.state = PayloadState::kKept;
+  if (!options_.save->Matches(facts, nullptr)) return;
+  ++num_selected_;
+  const PayloadState state = values_.Keep(known->tensor, tensor, handle, true);
+  if (payloads_->Handle(known->tensor) != nullptr) handles_.InsertHeld(handle, *known);
+  builder_.tables().tensors[known->tensor].state = state;
 }
 
 }  // namespace flowscope::capture

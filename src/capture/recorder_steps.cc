@@ -63,10 +63,10 @@ void Recorder::ReleaseValue(TensorId tensor) {
   TensorRecord& record = builder_.tables().tensors[tensor];
   if (record.state == PayloadState::kKept) {
     record.state = PayloadState::kNotKept;
-    kept_bytes_ = std::max<int64_t>(kept_bytes_ - record.nbytes, 0);
+    values_.Forget(handle.get(), record.nbytes);
   }
   handles_.Release(handle.get());
-  std::erase_if(buffers_, [&](const auto& entry) { return entry.second == tensor; });
+  for (auto& [buffer, tensors] : buffers_) std::erase(tensors, tensor);
   std::erase_if(values_read_, [&](const auto& read) { return read.first == handle.get(); });
 }
 

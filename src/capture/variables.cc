@@ -44,12 +44,6 @@ void ParseDtypeAndShape(protozero::pbf_reader pair, ResourceInfo& info) {
   }
 }
 
-const void* BufferOf(TFE_TensorHandle* handle) {
-  const tf::StatusPtr status = tf::NewStatus();
-  const tf::TensorPtr tensor(tf::Api().TFE_TensorHandleResolve(handle, status.get()));
-  return tensor == nullptr ? nullptr : tf::Api().TF_TensorData(tensor.get());
-}
-
 // Runs `type` on one resource handle; null where that fails.
 tf::HandlePtr RunOnResource(TFE_Op* like, const char* type, TFE_TensorHandle* resource,
                             DType dtype) {
@@ -116,7 +110,6 @@ VariableId VariableTracker::AddVariable(const ResourceInfo& info) {
   states_.emplace_back();
   version_rows_.emplace_back();
   by_key_.emplace(info.key, id);
-  AddVersion(id, kNoId, kNoId);
   ++num_unnamed_;
   return id;
 }
@@ -146,7 +139,10 @@ VariableId VariableTracker::Declare(TFE_TensorHandle* handle, const Declared& de
   const Result<ResourceInfo> info = InfoOf(handle);
   if (!info.ok() || !info->is_variable) return kNoId;
   const auto it = by_key_.find(info->key);
-  const VariableId id = it != by_key_.end() ? it->second : AddVariable(*info);
+  const bool is_new = it == by_key_.end();
+  const VariableId id = is_new ? AddVariable(*info) : it->second;
+  // Found by looking at the model: it existed before the run.
+  if (is_new) AddVersion(id, kNoId, kNoId);
   Name(id, *info, declared);
   if (by_handle_.emplace(handle, id).second) payloads_.Pin(tf::ShareHandle(handle));
   return id;
@@ -178,39 +174,51 @@ tf::HandlePtr VariableTracker::PrivateRead(TFE_Op* op, const Watch& watch) const
                        builder_.tables().variables[watch.variable].dtype);
 }
 
+// A variable without a value before its first op was made during the run: its first version is what
+// that op writes.
 void VariableTracker::Before(TFE_Op* op, const Watch& watch) {
   State& state = states_[watch.variable];
   tf::HandlePtr now = PrivateRead(op, watch);
   if (now == nullptr) return;
-  const void* buffer = BufferOf(now.get());
+  const void* buffer = tf::BufferAddress(now.get());
+  if (!HasVersions(watch.variable)) AddVersion(watch.variable, kNoId, kNoId);
   if (!state.known && state.version == 0) {
-    SetVersionValue(watch.variable, 0, AddValueTensor(tf::ShareHandle(now.get()), true));
+    SetVersionValue(watch.variable, 0, AddValueTensor(now.get(), true));
   } else if (state.known && buffer != state.buffer && !SameValue(state.snapshot.get(), now.get())) {
-    state.version =
-        AddVersion(watch.variable, kNoId, AddValueTensor(tf::ShareHandle(now.get()), true));
+    state.version = AddVersion(watch.variable, kNoId, AddValueTensor(now.get(), true));
   }
   state.known = true;
   state.buffer = buffer;
   state.snapshot = std::move(now);
 }
 
-bool VariableTracker::After(TFE_Op* op, const Watch& watch, OpId id, bool no_outputs,
-                            bool keep_values) {
+VariableTracker::Use VariableTracker::After(TFE_Op* op, const Watch& watch, bool no_outputs) {
+  const State& state = states_[watch.variable];
+  Use use;
+  use.now = PrivateRead(op, watch);
+  if (use.now == nullptr) return use;
+  use.buffer = tf::BufferAddress(use.now.get());
+  const bool moved = use.buffer != state.buffer && !SameValue(state.snapshot.get(), use.now.get());
+  use.wrote = no_outputs || moved || !state.known;
+  return use;
+}
+
+void VariableTracker::Record(const Watch& watch, OpId id, Use use, bool wanted) {
   State& state = states_[watch.variable];
-  tf::HandlePtr now = PrivateRead(op, watch);
-  const void* buffer = now == nullptr ? nullptr : BufferOf(now.get());
-  const bool moved = buffer != state.buffer && !SameValue(state.snapshot.get(), now.get());
-  const bool wrote = (now != nullptr && (no_outputs || moved || !state.known));
-  if (wrote) {
-    const TensorId value = AddValueTensor(tf::ShareHandle(now.get()), keep_values);
-    state.version = AddVersion(watch.variable, id, value);
+  if (use.wrote) {
+    state.version = AddVersion(watch.variable, id, AddValueTensor(use.now.get(), wanted));
   }
-  builder_.tables().accesses.push_back({id, watch.variable, state.version, wrote});
-  if (now == nullptr) return false;
+  AddAccess(watch.variable, id, use.wrote);
+  if (use.now == nullptr) return;
   state.known = true;
-  state.buffer = buffer;
-  state.snapshot = std::move(now);
-  return wrote;
+  state.buffer = use.buffer;
+  state.snapshot = std::move(use.now);
+}
+
+// An op that only asks of a variable without a value, as VarIsInitializedOp does, reads no version.
+void VariableTracker::AddAccess(VariableId variable, OpId id, bool write) {
+  if (!HasVersions(variable)) return;
+  builder_.tables().accesses.push_back({id, variable, states_[variable].version, write});
 }
 
 // Variables read by sparse ops give a copy at every read: then the address tells nothing and the
@@ -227,7 +235,8 @@ bool VariableTracker::SameValue(TFE_TensorHandle* before, TFE_TensorHandle* afte
 void VariableTracker::OnRead(VariableId variable, OpId id, TFE_TensorHandle* output,
                              TensorId value) {
   State& state = states_[variable];
-  const void* buffer = BufferOf(output);
+  const void* buffer = tf::BufferAddress(output);
+  if (!HasVersions(variable)) AddVersion(variable, kNoId, kNoId);
   if (!state.known) {
     SetVersionValue(variable, state.version, value);
   } else if (buffer != state.buffer && !SameValue(state.snapshot.get(), output)) {
@@ -236,7 +245,7 @@ void VariableTracker::OnRead(VariableId variable, OpId id, TFE_TensorHandle* out
   if (!state.known || buffer != state.buffer) state.snapshot = tf::ShareHandle(output);
   state.known = true;
   state.buffer = buffer;
-  builder_.tables().accesses.push_back({id, variable, state.version, false});
+  AddAccess(variable, id, false);
 }
 
 uint32_t VariableTracker::AddVersion(VariableId variable, OpId writer, TensorId value) {
@@ -262,17 +271,10 @@ void VariableTracker::SetVersionValue(VariableId variable, uint32_t version, Ten
   if (record.value == kNoId) record.value = value;
 }
 
-TensorId VariableTracker::AddValueTensor(tf::HandlePtr value, bool keep) {
-  TensorRecord record;
-  record.dtype = static_cast<DType>(tf::Api().TFE_TensorHandleDataType(value.get()));
-  if (const Result<Dims> dims = tf::HandleDims(value.get()); dims.ok()) {
-    record.dims = builder_.InternDims(*dims);
-    record.shape_known = true;
-    record.nbytes = NumElements(*dims) * static_cast<int64_t>(DTypeSize(record.dtype));
-  }
-  record.state = keep ? PayloadState::kKept : PayloadState::kNotKept;
+TensorId VariableTracker::AddValueTensor(TFE_TensorHandle* value, bool wanted) {
+  const TensorRecord record = DescribeTensor(builder_, value, true);
   const TensorId id = builder_.AddTensor(record);
-  if (keep) payloads_.Store(id, std::move(value));
+  builder_.tables().tensors[id].state = values_.Keep(id, record, value, wanted);
   return id;
 }
 

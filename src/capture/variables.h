@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "capture/live_payloads.h"
+#include "capture/value_keeper.h"
 #include "tf/handles.h"
 #include "trace/builder.h"
 
@@ -31,9 +32,9 @@ Result<ResourceInfo> ParseResourceHandle(std::string_view proto);
 
 class VariableTracker {
  public:
-  // Both must outlive the tracker.
-  VariableTracker(TraceBuilder& builder, LivePayloads& payloads)
-      : builder_(builder), payloads_(payloads) {}
+  // All must outlive the tracker.
+  VariableTracker(TraceBuilder& builder, LivePayloads& payloads, ValueKeeper& values)
+      : builder_(builder), payloads_(payloads), values_(values) {}
 
   struct Declared {
     std::vector<std::string> addresses;  // the chosen one first
@@ -57,12 +58,23 @@ class VariableTracker {
     VariableId variable = kNoId;
     TFE_TensorHandle* handle = nullptr;
   };
+  // What an op did to a variable.
+  struct Use {
+    bool wrote = false;
+    tf::HandlePtr now;  // the value after it; null where the variable has none
+    const void* buffer = nullptr;
+  };
   // Makes sure the state before the op is known.
   void Before(TFE_Op* op, const Watch& watch);
-  // Records a read or a write of `watch` by `id`; true for a write.
-  bool After(TFE_Op* op, const Watch& watch, OpId id, bool no_outputs, bool keep_values);
+  // Looks what the op did.
+  Use After(TFE_Op* op, const Watch& watch, bool no_outputs);
+  // Records that as a read or a write of `watch` by `id`. The value of a new version is kept as the
+  // writer's outputs are.
+  void Record(const Watch& watch, OpId id, Use use, bool wanted);
   // The op was a plain read whose output is tensor `value` behind `output`.
   void OnRead(VariableId variable, OpId id, TFE_TensorHandle* output, TensorId value);
+  // Names say nothing any more: another context gives them again to other variables.
+  void ForgetNames() { by_key_.clear(); }
 
  private:
   struct State {
@@ -76,13 +88,16 @@ class VariableTracker {
   bool IsInitialized(TFE_Op* op, TFE_TensorHandle* handle) const;
   bool SameValue(TFE_TensorHandle* before, TFE_TensorHandle* after) const;
   VariableId AddVariable(const ResourceInfo& info);
+  bool HasVersions(VariableId variable) const { return !version_rows_[variable].empty(); }
   void Name(VariableId id, const ResourceInfo& info, const Declared& declared);
   uint32_t AddVersion(VariableId variable, OpId writer, TensorId value);
-  TensorId AddValueTensor(tf::HandlePtr value, bool keep);
+  void AddAccess(VariableId variable, OpId id, bool write);
+  TensorId AddValueTensor(TFE_TensorHandle* value, bool wanted);
   void SetVersionValue(VariableId variable, uint32_t version, TensorId value);
 
   TraceBuilder& builder_;
   LivePayloads& payloads_;
+  ValueKeeper& values_;
   int num_unnamed_ = 0;
   std::vector<State> states_;
   std::vector<std::vector<uint32_t>> version_rows_;  // per variable: rows of the versions table

@@ -1,7 +1,7 @@
 #include "tf/handles.h"
 
+#include <algorithm>
 #include <utility>
-#include <vector>
 
 namespace flowscope::tf {
 namespace {
@@ -79,6 +79,15 @@ HandlePtr ShareHandle(TFE_TensorHandle* handle) {
   return shared;
 }
 
+std::vector<TFE_TensorHandle*> FlatInputs(const TFE_Op* op) {
+  const StatusPtr status = NewStatus();
+  const int count = Api().TFE_OpGetFlatInputCount(op, status.get());
+  std::vector<TFE_TensorHandle*> inputs;
+  inputs.reserve(static_cast<size_t>(std::max(count, 0)));
+  for (int i = 0; i < count; ++i) inputs.push_back(Api().TFE_OpGetFlatInput(op, i, status.get()));
+  return inputs;
+}
+
 Result<Dims> HandleDims(TFE_TensorHandle* handle) {
   StatusPtr status = NewStatus();
   const int rank = Api().TFE_TensorHandleNumDims(handle, status.get());
@@ -90,6 +99,27 @@ Result<Dims> HandleDims(TFE_TensorHandle* handle) {
     FLOWSCOPE_RETURN_IF_ERROR(FromTf(status.get(), "shape of a tensor"));
   }
   return dims;
+}
+
+int64_t HandleBytes(TFE_TensorHandle* handle) {
+  const Result<Dims> dims = HandleDims(handle);
+  const auto dtype = static_cast<DType>(Api().TFE_TensorHandleDataType(handle));
+  return dims.ok() ? NumElements(*dims) * static_cast<int64_t>(DTypeSize(dtype)) : 0;
+}
+
+const void* BufferAddress(TFE_TensorHandle* handle) {
+  const auto dtype = static_cast<DType>(Api().TFE_TensorHandleDataType(handle));
+  if (dtype == DType::kVariant || dtype == DType::kResource) return nullptr;
+  const StatusPtr status = NewStatus();
+  // TensorFlow ends the process where this is asked of a dtype that it does not copy as bytes: what
+  // those are among the later ones differs by version.
+  const bool old_and_plain = IsPlainBytes(dtype) && dtype <= DType::kUint64;
+  if (Api().TFE_TensorHandleDevicePointer != nullptr && old_and_plain) {
+    const void* address = Api().TFE_TensorHandleDevicePointer(handle, status.get());
+    return Api().TF_GetCode(status.get()) == 0 ? address : nullptr;
+  }
+  const TensorPtr tensor(Api().TFE_TensorHandleResolve(handle, status.get()));
+  return tensor == nullptr ? nullptr : Api().TF_TensorData(tensor.get());
 }
 
 Result<Payload> ReadHandle(TFE_TensorHandle* handle) {

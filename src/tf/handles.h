@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/payload.h"
 #include "base/status.h"
@@ -39,8 +40,18 @@ Status FromTf(const TF_Status* status, const std::string& what);
 // One more reference to the same handle (the same pointer comes back); null on failure.
 HandlePtr ShareHandle(TFE_TensorHandle* handle);
 
+// The inputs that the op has now, one by one. Borrowed from the op.
+std::vector<TFE_TensorHandle*> FlatInputs(const TFE_Op* op);
+
 // Shape of a handle; Unavailable where TensorFlow does not know it (an async op that failed).
 Result<Dims> HandleDims(TFE_TensorHandle* handle);
+
+// Bytes of the value; 0 where the shape is not known, and for what has no bytes of its own.
+int64_t HandleBytes(TFE_TensorHandle* handle);
+
+// Where the value lies now, without moving it; null for an empty value and where TensorFlow does
+// not say. Waits for the op that makes the value where TensorFlow runs it asynchronously.
+const void* BufferAddress(TFE_TensorHandle* handle);
 
 // The value, without a copy where the tensor is in host memory. A scalar resource handle gives its
 // serialized ResourceHandleProto bytes; variant, and resource handles of another rank, are

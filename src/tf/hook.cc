@@ -18,8 +18,12 @@ constexpr const char* kExecute = "TFE_Execute";
 
 // Order of the slot table's symbols and targets.
 std::vector<std::string> HookedSymbols() {
-  return {kExecute, "TFE_DeleteTensorHandle", "TFE_TensorHandleCopySharingTensor",
-          "TFE_TensorHandleCopyToDevice", "TFE_TensorHandleResolve"};
+  return {kExecute,
+          "TFE_DeleteTensorHandle",
+          "TFE_TensorHandleCopySharingTensor",
+          "TFE_TensorHandleCopyToDevice",
+          "TFE_TensorHandleResolve",
+          "TFE_OpAddInput"};
 }
 
 template <typename Function>
@@ -32,7 +36,8 @@ std::vector<SlotTable::Target> MakeTargets(const HookTargets& targets) {
           MakeTarget(targets.delete_handle, Api().TFE_DeleteTensorHandle),
           MakeTarget(targets.copy_sharing, Api().TFE_TensorHandleCopySharingTensor),
           MakeTarget(targets.copy_to_device, Api().TFE_TensorHandleCopyToDevice),
-          MakeTarget(targets.resolve, Api().TFE_TensorHandleResolve)};
+          MakeTarget(targets.resolve, Api().TFE_TensorHandleResolve),
+          MakeTarget(targets.add_input, Api().TFE_OpAddInput)};
 }
 
 struct HookState {

@@ -20,6 +20,7 @@ struct HookTargets {
   TFE_TensorHandle* (*copy_to_device)(TFE_TensorHandle*, TFE_Context*, const char*,
                                       TF_Status*) = nullptr;
   TF_Tensor* (*resolve)(TFE_TensorHandle*, TF_Status*) = nullptr;  // a value is read into Python
+  void (*add_input)(TFE_Op*, TFE_TensorHandle*, TF_Status*) = nullptr;
 
   bool operator==(const HookTargets&) const = default;
 };

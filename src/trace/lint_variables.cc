@@ -41,10 +41,6 @@ std::vector<History> Histories(const Trace& trace, Findings& findings) {
       findings.Add("{} stands where version {} should", NameVersion(trace, version),
                    history.size());
     }
-    if (history.empty() && version.writer != kNoId) {
-      findings.Add("{} is the value before the run, but {} wrote it", NameVersion(trace, version),
-                   NameOp(trace, version.writer));
-    }
     if (!history.empty() && version.writer == kNoId && version.value == kNoId) {
       findings.Add("{} has neither a writer nor a value that showed it",
                    NameVersion(trace, version));

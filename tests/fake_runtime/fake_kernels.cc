@@ -228,6 +228,15 @@ Outcome ReadVariable(const Values& in, const AttrMap&) {
   return One((*variable)->value);
 }
 
+Outcome IsInitialized(const Values& in, const AttrMap&) {
+  Result<Variable*> variable = VariableOf(in);
+  if (!variable.ok()) return variable.status();
+  std::lock_guard lock((*variable)->mutex);
+  TensorValue answer = NewValue(DType::kBool, {});
+  *answer.as<bool>() = (*variable)->value.storage != nullptr;
+  return One(std::move(answer));
+}
+
 Outcome AssignVariable(const Values& in, const AttrMap&) {
   Result<Variable*> variable = VariableOf(in);
   if (!variable.ok()) return variable.status();
@@ -273,6 +282,7 @@ const Kernel* FindKernel(const std::string& type) {
       {"RandomUniform", RandomUniform},
       {"VarHandleOp", VarHandle},
       {"ReadVariableOp", ReadVariable},
+      {"VarIsInitializedOp", IsInitialized},
       {"AssignVariableOp", AssignVariable},
       {"AssignAddVariableOp", AssignAddVariable},
       {"Fail", Fail},

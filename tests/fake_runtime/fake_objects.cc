@@ -202,6 +202,7 @@ std::string SerializeResource(const void* resource) {
   proto.add_string(1, DefaultDevice());
   proto.add_string(2, variable->container);
   proto.add_string(3, variable->name);
+  proto.add_string(5, "tensorflow::Var");
   return bytes;
 }
 

@@ -130,6 +130,7 @@ const std::vector<OpSpec>& Specs() {
        {"container: string = ", "shared_name: string = ", "dtype: type", "shape: shape"},
        true},
       {"ReadVariableOp", {"resource: resource"}, {"value: dtype"}, {"dtype: type"}, true},
+      {"VarIsInitializedOp", {"resource: resource"}, {"is_initialized: bool"}, {}, true},
       {"AssignVariableOp", {"resource: resource", "value: dtype"}, {}, {"dtype: type"}, true},
       {"AssignAddVariableOp", {"resource: resource", "value: dtype"}, {}, {"dtype: type"}, true},
       {"Fail", {"x: T"}, {"y: T"}, {"message: string = this op always fails", "T: type"}},

@@ -40,6 +40,7 @@ tf::HookTargets Slots() {
   if (!slots.copy_sharing) slots.copy_sharing = api.TFE_TensorHandleCopySharingTensor;
   if (!slots.copy_to_device) slots.copy_to_device = api.TFE_TensorHandleCopyToDevice;
   if (!slots.resolve) slots.resolve = api.TFE_TensorHandleResolve;
+  if (!slots.add_input) slots.add_input = api.TFE_OpAddInput;
   return slots;
 }
 
@@ -224,25 +225,42 @@ std::string FuncAttr(std::string_view name) {
   });
 }
 
-Result<std::vector<Handle>> TryRun(std::string_view type,
-                                   const std::vector<TFE_TensorHandle*>& inputs, const Attrs& attrs,
-                                   std::string_view device) {
-  const tf::CApi& api = FakeApi();
-  const tf::StatusPtr status = tf::NewStatus();
-  const tf::OpPtr op(api.TFE_NewOp(Context(), std::string(type).c_str(), status.get()));
-  FLOWSCOPE_RETURN_IF_ERROR(tf::FromTf(status.get(), std::string(type)));
-  api.TFE_OpSetDevice(op.get(), std::string(device).c_str(), status.get());
-  for (TFE_TensorHandle* input : inputs) api.TFE_OpAddInput(op.get(), input, status.get());
-  for (const auto& [name, value] : attrs) {
-    api.TFE_OpSetAttrValueProto(op.get(), name.c_str(), value.data(), value.size(), status.get());
-  }
+Op::Op(std::string_view type) : type_(type), status_(tf::NewStatus()) {
+  op_.reset(FakeApi().TFE_NewOp(Context(), type_.c_str(), status_.get()));
+}
+
+Status Op::status() const { return tf::FromTf(status_.get(), type_); }
+
+Op& Op::Add(TFE_TensorHandle* input) {
+  Slots().add_input(op_.get(), input, status_.get());
+  return *this;
+}
+
+Op& Op::Set(const std::string& name, const std::string& attr) {
+  FakeApi().TFE_OpSetAttrValueProto(op_.get(), name.c_str(), attr.data(), attr.size(),
+                                    status_.get());
+  return *this;
+}
+
+Result<std::vector<Handle>> Op::Execute() {
   std::vector<TFE_TensorHandle*> results(kMaxOutputs);
   auto count = static_cast<int>(results.size());
-  Slots().execute(op.get(), results.data(), &count, status.get());
-  FLOWSCOPE_RETURN_IF_ERROR(tf::FromTf(status.get(), std::string(type)));
+  Slots().execute(op_.get(), results.data(), &count, status_.get());
+  FLOWSCOPE_RETURN_IF_ERROR(status());
   std::vector<Handle> outputs;
   for (int i = 0; i < count; ++i) outputs.emplace_back(results[static_cast<size_t>(i)]);
   return outputs;
+}
+
+Result<std::vector<Handle>> TryRun(std::string_view type,
+                                   const std::vector<TFE_TensorHandle*>& inputs, const Attrs& attrs,
+                                   std::string_view device) {
+  Op op(type);
+  FLOWSCOPE_RETURN_IF_ERROR(op.status());
+  FakeApi().TFE_OpSetDevice(op.get(), std::string(device).c_str(), tf::NewStatus().get());
+  for (TFE_TensorHandle* input : inputs) op.Add(input);
+  for (const auto& [name, value] : attrs) op.Set(name, value);
+  return op.Execute();
 }
 
 std::vector<Handle> RunAll(std::string_view type, Inputs inputs, const Attrs& attrs) {

@@ -21,6 +21,7 @@
 #include "base/payload.h"
 #include "base/status.h"
 #include "tf/c_api.h"
+#include "tf/handles.h"
 #include "tf/hook.h"
 
 namespace flowscope::fake {
@@ -118,6 +119,23 @@ Result<std::vector<Handle>> TryRun(std::string_view type,
                                    const Attrs& attrs = {}, std::string_view device = {});
 std::vector<Handle> RunAll(std::string_view type, Inputs inputs, const Attrs& attrs = {});
 Handle Run(std::string_view type, Inputs inputs = {}, const Attrs& attrs = {});
+
+// The same in steps, for what happens between them: TensorFlow's fast path drops the handle of a
+// variable's value once the op has it.
+class Op {
+ public:
+  explicit Op(std::string_view type);
+  Status status() const;  // of the last step
+  Op& Add(TFE_TensorHandle* input);
+  Op& Set(const std::string& name, const std::string& attr);
+  Result<std::vector<Handle>> Execute();
+  TFE_Op* get() const { return op_.get(); }
+
+ private:
+  std::string type_;
+  tf::StatusPtr status_;
+  tf::OpPtr op_;
+};
 
 // One more reference to the same handle; a new handle on that device; the elements as `.numpy()`
 // reads them, through the hook.
