@@ -268,3 +268,62 @@ def test_structure_needs_no_variables_and_no_kernels(two: SavedCase, tmp_path: P
 def test_structure_of_a_live_model_is_refused() -> None:
     with pytest.raises(fs.errors.InvalidArgumentError, match="export the model"):
         fs.trace(tf.nn.relu, tf.ones(3), structure_only=True)
+
+
+# --- what a program can hold, run and fail with ------------------------------
+
+
+class Awkward(tf.Module):
+    """Functions that are hard to run outside of the program that made them."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, name="x")])
+    def python(self, x: Any) -> Any:
+        return {"y": tf.py_function(lambda v: v * 2, [x], tf.float32)}
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, name="x")])
+    def random(self, x: Any) -> Any:
+        return {"y": x + tf.random.uniform(tf.shape(x))}
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, name="x")])
+    def fails(self, x: Any) -> Any:
+        with tf.control_dependencies([tf.debugging.Assert(tf.reduce_all(x > 100), [x])]):
+            return {"y": x + 1}
+
+
+@pytest.fixture(scope="module")
+def awkward(tmp_path_factory: pytest.TempPathFactory) -> tuple[Awkward, str]:
+    module = Awkward()
+    path = str(tmp_path_factory.mktemp("awkward") / "with spaces ü")
+    names = ("python", "random", "fails")
+    tf.saved_model.save(module, path, signatures={n: getattr(module, n) for n in names})
+    return module, path
+
+
+def test_python_inside_runs_where_python_is(awkward: tuple[Awkward, str]) -> None:
+    trace = fs.trace(awkward[1], np.ones(2, "f"), signature="python")
+    np.testing.assert_array_equal(trace.output["y"], [2.0, 2.0])
+
+
+def test_random_functions_stay_compiled_and_say_so(awkward: tuple[Awkward, str]) -> None:
+    trace = fs.trace(awkward[1], np.ones(2, "f"), signature="random")
+    (call,) = [op for op in trace if op.kind == "call"]
+    assert "random op" in call.opaque_reason
+
+
+def test_a_failure_carries_what_ran(awkward: tuple[Awkward, str]) -> None:
+    with pytest.raises(fs.FlowScopeError, match=r"(?s)assertion failed.*else_branch") as caught:
+        fs.trace(awkward[1], np.ones(2, "f"), signature="fails")
+    assert caught.value.flowscope_trace.op_counts()["Greater"] == 1
+    assert fs._core.hook_slots_restored()
+    assert fs._core.living_recorders() == 0
+
+
+def test_a_stop_at_a_nan_reports_it(two: SavedCase) -> None:
+    x = np.array([[np.inf, 0.0]], "f") * 0
+    with pytest.raises(fs.errors.NonFiniteError):
+        fs.trace(two.path, x, raise_on_nan=True)
+
+
+def test_the_record_of_a_saved_model_is_proved(two: SavedCase) -> None:
+    report = fs.trace(two.path, two.inputs).validate()
+    assert report.state == "passed", str(report)

@@ -1,5 +1,6 @@
 #include "library/record_saved_model.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "capture/function_host.h"
@@ -72,7 +73,10 @@ Result<RecordedCall> RecordCall(savedmodel::SavedModel& model, std::string_view 
   if (!note.empty()) recorder.AddNote(note);
   const std::vector<ModuleId> modules = DeclareModules(recorder, model.names().modules());
   DeclareVariables(recorder, *variables, modules);
-  for (const auto& [name, handle] : inputs) recorder.DeclareInput(handle, name);
+  // In the order of the signature, so that labels do not depend on the caller's.
+  savedmodel::NamedHandles in_order = inputs;
+  std::ranges::sort(in_order, {}, &savedmodel::NamedHandles::value_type::first);
+  for (const auto& [name, handle] : in_order) recorder.DeclareInput(handle, name);
   RecordedCall recorded;
   const ModuleCallId root =
       modules.empty() ? kNoId : recorder.OpenModuleCall(modules.front(), "__call__");

@@ -179,7 +179,7 @@ class Walker {
     } else if (node.kind == interp::NodeKind::kConstant) {
       values = {AddConstant(node.def->name, attrs)};
     } else if (node.kind != interp::NodeKind::kNothing) {
-      values = AddOp(node.def->op, "", attrs, inputs, count);
+      values = AddOp(node.def->op, node.def->name, attrs, inputs, count);
       const std::string function = node.callees.size() == 1 && node.kind == interp::NodeKind::kCall
                                        ? std::string(node.callees.front().name)
                                        : "";
