@@ -26,13 +26,13 @@ std::string Hint(const CLI::App& app, const std::string& word) {
   return near.empty() ? "" : "; did you mean '" + near + "'?";
 }
 
-const CLI::App& Innermost(const CLI::App& app) {
+const CLI::App* Innermost(const CLI::App& app) {
   const std::vector<CLI::App*> given = app.get_subcommands();
-  return given.empty() ? app : *given.front();
+  return given.empty() ? &app : given.front();
 }
 
 int Complain(const CLI::App& app, const CLI::ParseError& error) {
-  const CLI::App& verb = Innermost(app);
+  const CLI::App& verb = *Innermost(app);
   std::string message = error.what();
   std::string hint;
   const std::vector<std::string> extra = verb.remaining(true);

@@ -22,6 +22,7 @@ struct Flags {
   std::string level = "auto";
   bool whole_functions = false;
   bool raise_on_nan = false;
+  bool structure_only = false;
 };
 
 // "NAME=FILE", or "FILE" alone where there is one input.
@@ -104,11 +105,25 @@ int Print(const api::Trace& trace, const Flags& flags, bool json) {
   return kExitOk;
 }
 
+int RunStructure(const Flags& flags, const Common& common) {
+  const Result<api::SavedModel> model = api::SavedModel::Open(flags.model);
+  if (!model.ok()) return Fail(model.status());
+  if (!flags.inputs.empty()) {
+    return Fail({StatusCode::kInvalidArgument, "--structure-only takes no --input: nothing runs"});
+  }
+  const Status ready = Prepare(flags, common);
+  if (!ready.ok()) return Fail(ready);
+  const Result<api::Trace> structure = model->Structure(flags.signature);
+  return structure.ok() ? Print(*structure, flags, common.json) : Fail(structure.status());
+}
+
 int RunTrace(const Flags& flags, const Common& common) {
+  if (flags.structure_only) return RunStructure(flags, common);
   const Result<api::Recording> recording = Record(flags, common);
   if (!recording.ok()) return Fail(recording.status());
   const api::Trace& trace = recording->trace;
   if (const int code = Print(trace, flags, common.json); code != kExitOk) return code;
+  std::fflush(stdout);
   if (!recording->status.ok()) {
     std::fprintf(stderr, "flowscope: the model failed: %s\n", recording->status.message().c_str());
     return kExitFailed;
@@ -151,6 +166,8 @@ void AddTrace(CLI::App& app, const Common& common, Run& run) {
       ->type_name("LEVEL");
   verb->add_flag("--whole-functions", flags->whole_functions,
                  "run compiled functions as one op each");
+  verb->add_flag("--structure-only", flags->structure_only,
+                 "what would run, from the file alone: no kernel runs, no value is held");
   verb->add_flag("--raise-on-nan", flags->raise_on_nan,
                  "end at the first NaN or infinity, and tell where it began");
   verb->callback(

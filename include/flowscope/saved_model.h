@@ -66,6 +66,11 @@ class SavedModel {
   Result<Recording> Record(const std::map<std::string, Payload>& inputs,
                            const RecordOptions& options = {});
 
+  // What Record would record, from the file alone: no kernel runs, no variable is restored, no
+  // value is held. Shapes are those that the file tells. A loop stands as its condition and one
+  // iteration; all branches are listed. Loads TensorFlow's libraries, for the definitions of ops.
+  Result<Trace> Structure(const std::string& signature = {}) const;
+
  private:
   struct State;
   explicit SavedModel(std::unique_ptr<State> state);

@@ -59,11 +59,13 @@ def trace(
     key = model.find_signature(signature or "")
     specs = model.inputs(key)
     inputs, note = _inputs(key, specs, input_args, input_kwargs)
-    context = _context()
-    model.load(context)
     defaults = {"root_kind": "saved_model", "root_class": "SavedModel"}
     settings = _runtime.session_options({**options, **defaults})
-    recorded, outputs, error, nonfinite = model.record(key, inputs, settings, note)
+    try:
+        model.load(_context())
+        recorded, outputs, error, nonfinite = model.record(key, inputs, settings, note)
+    finally:
+        model.close()
     if nonfinite:
         raise _recording.nonfinite_error(recorded)
     if error:

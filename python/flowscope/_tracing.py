@@ -18,7 +18,6 @@ _SOURCES = ("input", "constant", "from_python")
 _BUILT_LATER = {
     "intervene": "changing values while recording",
     "backward": "recording a backward pass",
-    "structure_only": "structure without a run",
 }
 
 
@@ -85,6 +84,9 @@ def trace(
             proved. The report is ``trace.validation_replay_status``.
         storage: ``fs.to_disk("NAME.flow")`` writes the recording there while the model runs.
         name: a name for the trace.
+        structure_only: for the path of a SavedModel: what would run, from the file alone. No kernel
+            runs and no value is held. Shapes are those that the file tells; a loop stands as its
+            condition and one iteration, all branches are listed. The input is not looked at.
         signature: of a SavedModel, which one runs; ``None`` is ``"serving_default"`` or the only
             one. Its inputs go by name: a dict, ``input_kwargs``, or the one value where there is
             one input.
@@ -107,12 +109,13 @@ def trace(
     given = {
         "intervene": intervene,
         "backward": backward,
-        "structure_only": structure_only,
     }
     _check_options(given, keep, functions, random, backend)
     _runtime.tensorflow()
     if isinstance(model, (str, os.PathLike)):
         loaded = _saved_model.load_keras_file(os.fspath(model))
+        if loaded is None and structure_only:
+            return _core.SavedModel(os.fspath(model)).structure(signature or "", name or "")
         if loaded is None:
             root = _roots.saved_model(os.fspath(model))
             options = _options(root, save, keep, halt, save_budget, False, raise_on_nan, name)
@@ -128,6 +131,11 @@ def trace(
                 _validation.warn_unless_passed(result.validate())
             return result
         model = loaded
+    if structure_only:
+        raise InvalidArgumentError(
+            "structure_only= is built for the path of a SavedModel, and not yet for models in "
+            "memory: export the model and pass its folder"
+        )
     if _saved_model.is_restored(model):
         _owner = model  # of the variables; the caller may have kept nothing else
         model = _saved_model.callable_of(model, signature)

@@ -10,6 +10,7 @@
 #include "eager_tensor.h"
 #include "errors.h"
 #include "library/record_saved_model.h"
+#include "library/structure.h"
 #include "session.h"
 #include "trace_binding.h"
 
@@ -59,6 +60,15 @@ class PySavedModel {
     model_ = Unwrap(std::move(loaded));
   }
 
+  // Frees variables and tables now, while TensorFlow's context is known to live.
+  void Close() { model_.reset(); }
+
+  nb::object Structure(const std::string& signature, const std::string& name) const {
+    return TraceToPython(
+        Unwrap(library::StructureOf(*file_, FindSignature(signature),
+                                    name.empty() ? library::FolderName(file_->dir()) : name)));
+  }
+
   nb::tuple Record(const std::string& signature, const nb::dict& inputs, const nb::dict& options,
                    const std::string& note) {
     savedmodel::NamedHandles handles;
@@ -94,6 +104,9 @@ void RegisterSavedModel(nb::module_& m) {
       .def("find_signature", &PySavedModel::FindSignature, "key"_a)
       .def("inputs", &PySavedModel::Inputs, "signature"_a)
       .def("load", &PySavedModel::Load, "context"_a)
+      .def("close", &PySavedModel::Close)
+      .def("structure", &PySavedModel::Structure, "signature"_a, "name"_a,
+           nb::sig("def structure(self, signature: str, name: str) -> Trace"))
       .def("record", &PySavedModel::Record, "signature"_a, "inputs"_a, "options"_a, "note"_a,
            nb::sig("def record(self, signature: str, inputs: dict, options: dict, note: str) -> "
                    "tuple[Trace, dict, str, bool]"));

@@ -96,7 +96,11 @@ def _keras(folder: Path, model: Any, value: np.ndarray[Any, Any], ops: int) -> S
 
 def _lstm(folder: Path) -> SavedCase:
     keras.utils.set_random_seed(3)
-    layers = [keras.Input((10, 4)), keras.layers.LSTM(8), keras.layers.Dense(2)]
+    layers = [
+        keras.Input((10, 4)),
+        keras.layers.LSTM(8, name="lstm"),
+        keras.layers.Dense(2, name="head"),
+    ]
     value = np.random.RandomState(2).randn(2, 10, 4).astype("f")
     return _keras(folder, keras.Sequential(layers), value, 100)
 

@@ -128,7 +128,7 @@ def copied(case: SavedCase, folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"signature": "serving_defualt"}, "did you mean 'serving_default'.*other"),
+        ({"signature": "serving_defualt"}, "did you mean 'serving_default.*other"),
         ({"input_args": {"X": np.ones((1, 2), "f")}}, "x: float32 \\(\\?, 2\\)"),
         ({"input_args": {"x": tf.ones((1, 3))}}, "given x: float32 \\(1, 3\\)"),
         ({"input_args": {"x": tf.ones((1, 2), tf.int32)}}, "given x: int32 \\(1, 2\\)"),
@@ -193,3 +193,132 @@ def test_an_op_that_is_not_known_here_is_named(two: SavedCase, tmp_path: Path) -
 def test_signature_is_refused_for_what_has_none() -> None:
     with pytest.raises(fs.errors.InvalidArgumentError, match="this is none"):
         fs.trace(tf.nn.relu, tf.ones(3), signature="serving_default")
+
+
+# --- names of layers ---------------------------------------------------------
+
+
+def test_layers_of_an_exported_model_are_modules(tmp_path: Path) -> None:
+    trace = fs.trace(save("lstm", tmp_path).path)
+    addresses = {m.address: m for m in trace.modules}
+    assert {"self", "lstm", "head"} <= set(addresses)
+    assert addresses["head"].num_params == 8 * 2 + 2
+    assert addresses["lstm"].num_params == 4 * 8 * (4 + 8 + 1)
+    assert {v.address for v in addresses["head"].variables} == {"head.kernel", "head.bias"}
+    assert all(v.address.startswith(("lstm.", "head.")) for v in trace.variables)
+
+
+def test_layers_that_are_older_than_the_model_are_modules(tmp_path: Path) -> None:
+    trace = fs.trace(save("mobilenet", tmp_path).path)
+    addresses = {m.address for m in trace.modules}
+    assert {"Conv1", "bn_Conv1", "Conv1_relu", "block_1_expand", "predictions"} <= addresses
+    assert (
+        trace["self"].num_params
+        == keras.applications.MobileNetV2(
+            weights=None, input_shape=(64, 64, 3), alpha=0.35, classes=10
+        ).count_params()
+    )
+
+
+def test_modules_of_a_tf_module_have_their_attributes(two: SavedCase) -> None:
+    trace = fs.trace(two.path, two.inputs)
+    assert [m.address for m in trace.modules] == ["self"]
+    assert trace["self"].num_params == 3
+
+
+# --- structure without a run -------------------------------------------------
+
+
+def facts(trace: Any) -> list[Any]:
+    return [
+        (op.label, op.type, op.kind, tuple(p.label for p in op.parents), op.region.path)
+        for op in trace
+    ]
+
+
+@pytest.mark.parametrize("name", ["two", "other", "table", "text", "mobilenet"])
+def test_structure_is_that_of_a_run(name: str, tmp_path: Path) -> None:
+    case = save(name, tmp_path)
+    run = fs.trace(case.path, case.inputs, signature=case.signature)
+    structure = fs.trace(case.path, structure_only=True, signature=case.signature)
+    assert facts(structure) == facts(run)
+    assert structure.recorder == "structure"
+    assert structure.num_kept == 0
+    assert list(structure.lint()) == []
+    for planned, ran in zip(structure, run, strict=True):
+        if planned.shape is not None and ran.shape is not None:
+            assert planned.shape == ran.shape
+
+
+def test_a_loop_stands_as_one_iteration(tmp_path: Path) -> None:
+    structure = fs.trace(save("lstm", tmp_path).path, structure_only=True)
+    iterations = [r for r in structure.regions if r.kind == "iteration"]
+    assert len(iterations) == 1
+    assert list(structure.lint()) == []
+
+
+def test_structure_needs_no_variables_and_no_kernels(two: SavedCase, tmp_path: Path) -> None:
+    folder = copied(two, tmp_path)
+    shutil.rmtree(folder / "variables")
+    structure = fs.trace(folder, structure_only=True)
+    assert structure.op_counts()["MatMul"] == 1
+    assert [v.address for v in structure.variables] == ["w", "parts.0"]
+
+
+def test_structure_of_a_live_model_is_refused() -> None:
+    with pytest.raises(fs.errors.InvalidArgumentError, match="export the model"):
+        fs.trace(tf.nn.relu, tf.ones(3), structure_only=True)
+
+
+# --- what a program can hold, run and fail with ------------------------------
+
+
+class Awkward(tf.Module):
+    """Functions that are hard to run outside of the program that made them."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, name="x")])
+    def python(self, x: Any) -> Any:
+        return {"y": tf.py_function(lambda v: v * 2, [x], tf.float32)}
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, name="x")])
+    def random(self, x: Any) -> Any:
+        return {"y": x + tf.random.uniform(tf.shape(x))}
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, name="x")])
+    def fails(self, x: Any) -> Any:
+        with tf.control_dependencies([tf.debugging.Assert(tf.reduce_all(x > 100), [x])]):
+            return {"y": x + 1}
+
+
+@pytest.fixture(scope="module")
+def awkward(tmp_path_factory: pytest.TempPathFactory) -> tuple[Awkward, str]:
+    module = Awkward()
+    path = str(tmp_path_factory.mktemp("awkward") / "with spaces ü")
+    names = ("python", "random", "fails")
+    tf.saved_model.save(module, path, signatures={n: getattr(module, n) for n in names})
+    return module, path
+
+
+def test_python_inside_runs_where_python_is(awkward: tuple[Awkward, str]) -> None:
+    trace = fs.trace(awkward[1], np.ones(2, "f"), signature="python")
+    np.testing.assert_array_equal(trace.output["y"], [2.0, 2.0])
+
+
+def test_random_functions_stay_compiled_and_say_so(awkward: tuple[Awkward, str]) -> None:
+    trace = fs.trace(awkward[1], np.ones(2, "f"), signature="random")
+    (call,) = [op for op in trace if op.kind == "call"]
+    assert "random op" in call.opaque_reason
+
+
+def test_a_failure_carries_what_ran(awkward: tuple[Awkward, str]) -> None:
+    with pytest.raises(fs.FlowScopeError, match=r"(?s)assertion failed.*else_branch") as caught:
+        fs.trace(awkward[1], np.ones(2, "f"), signature="fails")
+    assert caught.value.flowscope_trace.op_counts()["Greater"] == 1
+    assert fs._core.hook_slots_restored()
+    assert fs._core.living_recorders() == 0
+
+
+def test_a_stop_at_a_nan_reports_it(two: SavedCase) -> None:
+    x = np.array([[np.inf, 0.0]], "f") * 0
+    with pytest.raises(fs.errors.NonFiniteError):
+        fs.trace(two.path, x, raise_on_nan=True)

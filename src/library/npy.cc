@@ -6,8 +6,9 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <optional>
+
+#include "savedmodel/read_file.h"
 
 namespace flowscope::api {
 namespace {
@@ -272,10 +273,9 @@ std::string HeaderFor(const std::string& descr, const Dims& dims) {
 }  // namespace
 
 Result<Payload> ReadNpy(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) return IoError(path + " cannot be read");
-  std::string bytes((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-  if (stream.bad()) return IoError(path + " cannot be read to its end");
+  Result<std::string> read = savedmodel::ReadFile(path);
+  if (!read.ok()) return read.status();
+  const std::string& bytes = *read;
   if (!bytes.starts_with(kMagic) || bytes.size() < kMagic.size() + 4) {
     return InvalidArgument(path + " is no .npy file; write one with numpy.save");
   }

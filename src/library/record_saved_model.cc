@@ -1,39 +1,56 @@
 #include "library/record_saved_model.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "capture/function_host.h"
 #include "capture/recorder.h"
 
 namespace flowscope::library {
-namespace {
 
 std::string FolderName(const std::string& dir) {
   const std::filesystem::path path = std::filesystem::path(dir).lexically_normal();
   return (path.has_filename() ? path.filename() : path.parent_path().filename()).string();
 }
 
+namespace {
+
+// The recorder's numbers of the model's modules.
+std::vector<ModuleId> DeclareModules(capture::Recorder& recorder,
+                                     const std::vector<savedmodel::ModelModule>& modules) {
+  std::vector<ModuleId> ids;
+  for (const savedmodel::ModelModule& module : modules) {
+    const ModuleId parent = module.parent == savedmodel::kNoScope ? kNoId : ids[module.parent];
+    ids.push_back(recorder.DeclareModule({module.address}, module.class_name, module.name, "",
+                                         parent, module.num_params, module.num_trainable));
+  }
+  return ids;
+}
+
 void DeclareVariables(capture::Recorder& recorder,
-                      const std::vector<savedmodel::ModelVariable>& variables) {
-  for (const savedmodel::ModelVariable& variable : variables) {
+                      const std::vector<savedmodel::UsedVariable>& variables,
+                      const std::vector<ModuleId>& modules) {
+  for (const auto& [variable, handle] : variables) {
     capture::VariableTracker::Declared declared;
     declared.addresses = variable.addresses;
     declared.name = variable.name;
     declared.trainable = variable.trainable;
-    recorder.DeclareVariable(variable.handle, declared);
+    if (variable.module != savedmodel::kNoScope) declared.module = modules[variable.module];
+    recorder.DeclareVariable(handle, declared);
   }
 }
 
 // What the outputs of a call are known by in a trace, as Python writes them.
 std::string OutputPath(const std::string& name) { return "output['" + name + "']"; }
 
-void TakeOutputs(capture::Recorder& recorder, savedmodel::CallResult& result,
+void TakeOutputs(capture::Recorder& recorder, savedmodel::CallResult& result, ModuleCallId root,
                  RecordedCall& recorded) {
   std::vector<std::pair<std::string, TFE_TensorHandle*>> declared;
   for (const auto& [name, handle] : result.outputs) {
     declared.emplace_back(OutputPath(name), handle.get());
   }
   recorder.DeclareOutputs(declared);
+  if (root != kNoId) recorder.SetModuleCallOutputs(root, declared);
   for (const auto& [name, handle] : result.outputs) {
     recorded.outputs.emplace_back(name, tf::ShareHandle(handle.get()));
   }
@@ -45,7 +62,7 @@ Result<RecordedCall> RecordCall(savedmodel::SavedModel& model, std::string_view 
                                 const savedmodel::NamedHandles& inputs,
                                 capture::RecordOptions options, const std::string& note) {
   FLOWSCOPE_RETURN_IF_ERROR(model.CheckInputs(signature, inputs));
-  Result<std::vector<savedmodel::ModelVariable>> variables = model.Variables(signature);
+  Result<std::vector<savedmodel::UsedVariable>> variables = model.Variables(signature);
   if (!variables.ok()) return variables.status();
   if (options.name.empty()) options.name = FolderName(model.file().dir());
   options.root_class = "SavedModel";
@@ -54,14 +71,22 @@ Result<RecordedCall> RecordCall(savedmodel::SavedModel& model, std::string_view 
   if (!started.ok()) return started.status();
   capture::Recorder& recorder = **started;
   if (!note.empty()) recorder.AddNote(note);
-  DeclareVariables(recorder, *variables);
-  for (const auto& [name, handle] : inputs) recorder.DeclareInput(handle, name);
+  const std::vector<ModuleId> modules = DeclareModules(recorder, model.names().modules());
+  DeclareVariables(recorder, *variables, modules);
+  // In the order of the signature, so that labels do not depend on the caller's.
+  savedmodel::NamedHandles in_order = inputs;
+  std::ranges::sort(in_order, {}, &savedmodel::NamedHandles::value_type::first);
+  for (const auto& [name, handle] : in_order) recorder.DeclareInput(handle, name);
   RecordedCall recorded;
+  const ModuleCallId root =
+      modules.empty() ? kNoId : recorder.OpenModuleCall(modules.front(), "__call__");
+  if (root != kNoId) recorder.SetModuleCallInputs(root, inputs);
   {
     capture::FunctionHost host(recorder, kNoId, kNoId);
     Result<savedmodel::CallResult> result = model.Call(signature, inputs, host);
     recorded.status = result.status();
-    if (result.ok()) TakeOutputs(recorder, *result, recorded);
+    if (result.ok()) TakeOutputs(recorder, *result, root, recorded);
+    if (root != kNoId) recorder.CloseModuleCall(root, !result.ok());
   }
   recorded.stopped_by_nonfinite = recorder.stopped_at() != kNoId && !recorder.halted();
   if (recorder.stopped_at() != kNoId) recorded.status = Status::Ok();

@@ -13,6 +13,9 @@
 
 namespace flowscope::library {
 
+// The last part of the path, which names traces.
+std::string FolderName(const std::string& dir);
+
 struct RecordedCall {
   std::shared_ptr<const Trace> trace;
   std::vector<std::pair<std::string, tf::HandlePtr>> outputs;  // by name; empty where it failed

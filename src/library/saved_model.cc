@@ -2,6 +2,7 @@
 
 #include "library/record_saved_model.h"
 #include "library/runtime.h"
+#include "library/structure.h"
 #include "savedmodel/tensors.h"
 
 namespace flowscope::api {
@@ -18,6 +19,17 @@ std::vector<TensorSpec> ToSpecs(const savedmodel::TensorInfos& infos) {
 SignatureSpec ToSpec(const savedmodel::MetaGraph& graph, std::string_view key) {
   const savedmodel::Signature& signature = graph.signatures.at(key);
   return {std::string(key), ToSpecs(signature.inputs), ToSpecs(signature.outputs)};
+}
+
+// TensorFlow's own text for a kernel that is not there does not say why.
+Status Explained(const Status& status) {
+  if (status.message().find("no registered kernels") == std::string::npos) return status;
+  const bool is_python = status.message().find("PyFunc") != std::string::npos;
+  return {
+      status.code(),
+      status.message() + (is_python ? "\ntf.py_function and tf.numpy_function run Python, which "
+                                      "is not in this process: record the model from Python"
+                                    : "\nthis TensorFlow has no kernel of that op")};
 }
 
 }  // namespace
@@ -91,7 +103,18 @@ Result<Recording> SavedModel::Record(const std::map<std::string, Payload>& input
   Result<library::RecordedCall> call =
       library::RecordCall(*state_->model, *key, handles, std::move(recorded));
   if (!call.ok()) return call.status();
-  return Recording{Trace(call->trace), call->status};
+  return Recording{Trace(call->trace), Explained(call->status)};
+}
+
+Result<Trace> SavedModel::Structure(const std::string& signature) const {
+  const Result<std::string_view> key = state_->file->FindSignature(signature);
+  if (!key.ok()) return key.status();
+  const Result<TFE_Context*> context = library::ProcessContext();
+  if (!context.ok()) return context.status();
+  Result<std::shared_ptr<const flowscope::Trace>> structure =
+      library::StructureOf(*state_->file, *key, library::FolderName(state_->file->dir()));
+  if (!structure.ok()) return structure.status();
+  return Trace(std::move(structure).value());
 }
 
 std::string ToString(const TensorSpec& spec) {

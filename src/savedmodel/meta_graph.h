@@ -54,6 +54,7 @@ enum class ObjectKind : uint8_t {
 struct SavedVariable {
   std::string_view name;
   DType dtype = DType::kInvalid;
+  std::optional<Dims> dims;
   bool trainable = false;
 };
 

@@ -89,7 +89,7 @@ TEST_F(MetaGraphTest, RenamesFunctionsWhereverTheyAreNamed) {
 
 TEST_F(MetaGraphTest, AVariableWithoutARecordHasTheNodesName) {
   const MetaGraph graph = Read(SavedModelWriter().Node("dense/kernel", "VarHandleOp"));
-  const ModelVariable variable = VariableNames(graph).Of("dense/kernel");
+  const ModelVariable variable = ModelNames(graph).VariableOf("dense/kernel");
   EXPECT_EQ(variable.addresses, (std::vector<std::string>{"dense.kernel"}));
   EXPECT_EQ(variable.name, "dense/kernel");
 }

@@ -49,6 +49,9 @@ SavedVariable ReadVariable(pbf_reader reader) {
       case tag_and_type(1, kVarint):
         variable.dtype = ToDType(reader.get_int64());
         break;
+      case tag_and_type(2, kBytes):
+        variable.dims = ReadShape(reader.get_message());
+        break;
       case tag_and_type(3, kVarint):
         variable.trainable = reader.get_int64() != 0;
         break;

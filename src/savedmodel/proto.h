@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include <protozero/pbf_reader.hpp>
 
 #include "base/dtype.h"
+#include "base/payload.h"
 
 namespace flowscope::savedmodel {
 
@@ -23,5 +25,8 @@ inline DType ToDType(int64_t number) {
   const bool known = number > 0 && number <= static_cast<int64_t>(DType::kUint2);
   return known ? static_cast<DType>(number) : DType::kInvalid;
 }
+
+// A TensorShapeProto; nullopt for an unknown rank. Throws protozero's exceptions.
+std::optional<Dims> ReadShape(protozero::pbf_reader reader);
 
 }  // namespace flowscope::savedmodel

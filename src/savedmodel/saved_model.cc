@@ -7,7 +7,6 @@
 #include "base/edit_distance.h"
 #include "savedmodel/plain_host.h"
 #include "savedmodel/tensors.h"
-#include "savedmodel/variable_names.h"
 
 namespace flowscope::savedmodel {
 namespace {
@@ -86,6 +85,7 @@ Result<std::unique_ptr<SavedModel>> SavedModel::Load(TFE_Context* context, const
   if (!file.ok()) return file.status();
   model->file_ = std::move(file).value();
   model->context_ = context;
+  model->names_ = std::make_unique<ModelNames>(model->file_->graph());
   FLOWSCOPE_RETURN_IF_ERROR(model->AddFunctions());
   Result<std::unique_ptr<MainGraph>> main =
       MainGraph::Build(model->file_->graph(), model->rewrite_, context);
@@ -203,16 +203,13 @@ std::vector<std::string> SavedModel::Fetches(std::string_view signature) const {
   return fetches;
 }
 
-Result<std::vector<ModelVariable>> SavedModel::Variables(std::string_view signature) {
-  const VariableNames names(file_->graph());
-  std::vector<ModelVariable> variables;
+Result<std::vector<UsedVariable>> SavedModel::Variables(std::string_view signature) {
+  std::vector<UsedVariable> variables;
   for (const std::string_view node : main_->ResourcesOf(Fetches(signature))) {
     if (main_->Find(node)->def->op != "VarHandleOp") continue;
     Result<TFE_TensorHandle*> handle = main_->Resource(node);
     if (!handle.ok()) return handle.status();
-    ModelVariable variable = names.Of(node);
-    variable.handle = *handle;
-    variables.push_back(std::move(variable));
+    variables.push_back({names_->VariableOf(node), *handle});
   }
   return variables;
 }

@@ -14,6 +14,7 @@
 #include "savedmodel/main_graph.h"
 #include "savedmodel/meta_graph.h"
 #include "savedmodel/rewrite.h"
+#include "savedmodel/variable_names.h"
 
 namespace flowscope::savedmodel {
 
@@ -39,11 +40,8 @@ class SavedModelFile {
   size_t chosen_ = 0;
 };
 
-// A variable of the model, as the object graph names it.
-struct ModelVariable {
-  std::vector<std::string> addresses;  // the chosen one first
-  std::string name;                    // as it was created
-  bool trainable = false;
+struct UsedVariable {
+  ModelVariable variable;
   TFE_TensorHandle* handle = nullptr;  // borrowed from the model
 };
 
@@ -63,9 +61,10 @@ class SavedModel {
   SavedModel& operator=(const SavedModel&) = delete;
 
   const SavedModelFile& file() const { return *file_; }
+  const ModelNames& names() const { return *names_; }
 
   // Variables that the signature uses.
-  Result<std::vector<ModelVariable>> Variables(std::string_view signature);
+  Result<std::vector<UsedVariable>> Variables(std::string_view signature);
 
   // InvalidArgument, listing what the signature takes, where the inputs do not fit it.
   Status CheckInputs(std::string_view signature, const NamedHandles& inputs) const;
@@ -85,6 +84,7 @@ class SavedModel {
   TFE_Context* context_ = nullptr;
   std::unique_ptr<SavedModelFile> file_;
   Rewrite rewrite_;
+  std::unique_ptr<ModelNames> names_;
   std::unique_ptr<MainGraph> main_;
   std::vector<std::pair<std::string, tf::HandlePtr>> assets_;
 };

@@ -1,23 +1,14 @@
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "base/edit_distance.h"
+#include "savedmodel/read_file.h"
 #include "savedmodel/saved_model.h"
 
 namespace flowscope::savedmodel {
 namespace {
 
 constexpr std::string_view kFile = "saved_model.pb";
-
-Result<std::string> ReadFile(const std::filesystem::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) return IoError(path.string() + " cannot be read");
-  std::string bytes((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-  if (stream.bad()) return IoError(path.string() + " cannot be read to its end");
-  return bytes;
-}
 
 // What is there instead of a SavedModel, in words.
 Status WhatIsThere(const std::filesystem::path& dir) {
@@ -57,7 +48,7 @@ Result<std::unique_ptr<SavedModelFile>> SavedModelFile::Open(const std::string& 
   const std::filesystem::path path = std::filesystem::path(dir) / kFile;
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return WhatIsThere(dir);
-  Result<std::string> bytes = ReadFile(path);
+  Result<std::string> bytes = ReadFile(path.string());
   if (!bytes.ok()) return bytes.status();
   std::unique_ptr<SavedModelFile> file(new SavedModelFile);
   file->dir_ = dir;
@@ -90,10 +81,9 @@ Result<std::string_view> SavedModelFile::FindSignature(std::string_view key) con
   if (found != keys.end()) return *found;
   if (key.empty() && keys.size() == 1) return keys.front();
   const std::vector<std::string> near = Nearest(key, keys, 1);
-  return NotFound((key.empty() ? dir_ + " has no signature 'serving_default'; name one of its own"
-                               : dir_ + " has no signature '" + std::string(key) + "'") +
-                  (near.empty() ? "" : "; did you mean '" + near.front() + "'?") +
-                  " It has: " + Joined(keys));
+  return NotFound(dir_ + " has no signature '" + std::string(wanted) + "'" +
+                  (near.empty() ? "" : ", did you mean '" + near.front() + "'?") +
+                  "; its signatures are " + Joined(keys));
 }
 
 }  // namespace flowscope::savedmodel

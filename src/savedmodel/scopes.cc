@@ -1,5 +1,6 @@
 #include "savedmodel/scopes.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 namespace flowscope::savedmodel {
@@ -42,21 +43,77 @@ std::string_view UpTo(std::string_view name, std::string_view part) {
 
 }  // namespace
 
-Scopes::Scopes(const std::set<std::string>& variable_names) {
-  for (const std::string& name : variable_names) {
-    const std::vector<std::string_view> parts = Split(name);
-    if (parts.size() < 2) continue;
-    if (modules_.empty()) {
-      root_name_ = parts.front();
-      modules_.push_back({"self", root_name_, kNoScope});
-      children_.emplace_back();
-    }
-    // A variable beside the model, such as a seed, is in no layer of it.
-    if (parts.front() != root_name_) continue;
-    uint32_t module = 0;
-    for (size_t i = 1; i + 1 < parts.size(); ++i) module = AddModule(module, parts[i]);
+Scopes::Scopes(const std::set<std::string>& variable_names,
+               const std::vector<interp::FunctionDef>& bodies) {
+  FindRoot(bodies);
+  if (root_scope_.empty()) return;
+  AddVariables(variable_names);
+  if (modules_.size() < 2) {
+    modules_.clear();
+    children_.clear();
+    return;
   }
   num_known_ = static_cast<uint32_t>(modules_.size());
+  for (const interp::FunctionDef& function : bodies) AddBody(function);
+}
+
+// The scope that most nodes stand in.
+void Scopes::FindRoot(const std::vector<interp::FunctionDef>& bodies) {
+  std::map<std::string_view, size_t> counts;
+  for (const interp::FunctionDef& function : bodies) {
+    for (const interp::NodeDef& node : function.nodes) {
+      const std::vector<std::string_view> parts = Split(node.name);
+      if (parts.size() > 2) ++counts[parts.front()];
+    }
+  }
+  size_t most = 0;
+  for (const auto& [scope, count] : counts) {
+    if (count <= most) continue;
+    most = count;
+    root_scope_ = scope;
+  }
+  for (const interp::FunctionDef& function : bodies) {
+    for (const interp::NodeDef& node : function.nodes) {
+      const std::vector<std::string_view> parts = Split(node.name);
+      if (parts.size() > 2 && parts.front() == root_scope_) below_root_.emplace(parts[1]);
+    }
+  }
+}
+
+void Scopes::AddVariables(const std::set<std::string>& names) {
+  // Which way of reading the scopes knows more layers.
+  size_t as_written = 0;
+  size_t without_number = 0;
+  for (const std::string& scope : below_root_) {
+    const auto begins = [&](std::string_view layer) {
+      const std::string alone = std::string(layer) + "/";
+      return std::ranges::any_of(names, [&](const std::string& name) {
+        return name.starts_with(alone) || name.find("/" + alone) != std::string::npos;
+      });
+    };
+    as_written += begins(scope) ? 1 : 0;
+    without_number += WithoutNumber(scope) != scope && begins(WithoutNumber(scope)) ? 1 : 0;
+  }
+  numbered_ = without_number > as_written;
+  root_name_ = numbered_ ? WithoutNumber(root_scope_) : std::string_view(root_scope_);
+  modules_.push_back({"self", root_name_, kNoScope});
+  children_.emplace_back();
+  for (const std::string& name : names) {
+    const std::vector<std::string_view> path = PathOf(name);
+    uint32_t module = 0;
+    for (size_t i = 0; i + 1 < path.size(); ++i) module = AddModule(module, path[i]);
+  }
+}
+
+// Without the model's own name. Empty for a variable beside the model, such as a seed.
+std::vector<std::string_view> Scopes::PathOf(std::string_view variable_name) const {
+  std::vector<std::string_view> path = Split(variable_name);
+  if (path.front() == root_name_) path.erase(path.begin());
+  if (path.size() < 2) return path;
+  const bool is_below = std::ranges::any_of(below_root_, [&](const std::string& scope) {
+    return scope == path.front() || WithoutNumber(scope) == path.front();
+  });
+  return is_below ? path : std::vector<std::string_view>();
 }
 
 uint32_t Scopes::AddModule(uint32_t parent, std::string_view name) {
@@ -70,30 +127,27 @@ uint32_t Scopes::AddModule(uint32_t parent, std::string_view name) {
   return module;
 }
 
-uint32_t Scopes::Child(uint32_t module, std::string_view component, bool numbered) const {
+uint32_t Scopes::Child(uint32_t module, std::string_view component) const {
   const auto& children = children_[module];
   const std::string_view stripped = WithoutNumber(component);
-  auto found = children.find(numbered ? stripped : component);
-  if (found == children.end()) found = children.find(numbered ? component : stripped);
+  auto found = children.find(numbered_ ? stripped : component);
+  if (found == children.end()) found = children.find(numbered_ ? component : stripped);
   return found == children.end() ? kNoScope : found->second;
 }
 
-// Whether the node stands in a scope of the model; `numbered` tells how its scopes are written.
-bool Scopes::InModel(std::string_view first, bool& numbered) const {
-  numbered = first != root_name_;
-  return !numbered || WithoutNumber(first) == root_name_;
+// A model that is called twice has a second scope.
+bool Scopes::IsRoot(std::string_view component) const {
+  return component == root_scope_ || WithoutNumber(component) == root_name_;
 }
 
 void Scopes::AddBody(const interp::FunctionDef& function) {
-  if (modules_.empty()) return;
   const std::unordered_set<std::string_view> names = NamesOf(function);
   for (const interp::NodeDef& node : function.nodes) {
     const std::vector<std::string_view> parts = Split(node.name);
-    bool numbered = false;
-    if (parts.size() < 3 || !InModel(parts.front(), numbered)) continue;
+    if (parts.size() < 3 || !IsRoot(parts.front())) continue;
     uint32_t module = 0;
     for (size_t i = 1; i + 1 < parts.size(); ++i) {
-      const uint32_t child = Child(module, parts[i], numbered);
+      const uint32_t child = Child(module, parts[i]);
       if (child != kNoScope) {
         module = child;
         continue;
@@ -102,7 +156,7 @@ void Scopes::AddBody(const interp::FunctionDef& function) {
       if (!is_container || IsPartOfAnOp(parts[i]) || names.contains(UpTo(node.name, parts[i]))) {
         break;
       }
-      module = AddModule(module, numbered ? WithoutNumber(parts[i]) : parts[i]);
+      module = AddModule(module, numbered_ ? WithoutNumber(parts[i]) : parts[i]);
     }
   }
 }
@@ -113,12 +167,11 @@ ScopeCalls Scopes::CallsOf(const interp::FunctionDef& function) const {
   std::unordered_map<std::string_view, uint32_t> call_of_scope;
   for (const interp::NodeDef& node : function.nodes) {
     const std::vector<std::string_view> parts = Split(node.name);
-    bool numbered = false;
-    if (parts.size() < 2 || !InModel(parts.front(), numbered)) continue;
+    if (parts.size() < 2 || !IsRoot(parts.front())) continue;
     uint32_t module = 0;
     uint32_t call = kNoScope;
     for (size_t i = 0; i + 1 < parts.size(); ++i) {
-      const uint32_t child = i == 0 ? 0 : Child(module, parts[i], numbered);
+      const uint32_t child = i == 0 ? 0 : Child(module, parts[i]);
       if (child == kNoScope) continue;
       module = child;
       const auto [entry, is_new] = call_of_scope.try_emplace(
@@ -132,15 +185,23 @@ ScopeCalls Scopes::CallsOf(const interp::FunctionDef& function) const {
 }
 
 uint32_t Scopes::OwnerOf(std::string_view variable_name) const {
-  const std::vector<std::string_view> parts = Split(variable_name);
-  if (modules_.empty() || parts.size() < 2 || parts.front() != root_name_) return kNoScope;
+  if (modules_.empty()) return kNoScope;
+  const std::vector<std::string_view> path = PathOf(variable_name);
+  if (path.empty()) return kNoScope;
   uint32_t module = 0;
-  for (size_t i = 1; i + 1 < parts.size(); ++i) {
-    const auto found = children_[module].find(parts[i]);
+  for (size_t i = 0; i + 1 < path.size(); ++i) {
+    const auto found = children_[module].find(path[i]);
     if (found == children_[module].end()) return kNoScope;
     module = found->second;
   }
   return module;
+}
+
+std::string Scopes::AddressOf(std::string_view variable_name) const {
+  const uint32_t owner = OwnerOf(variable_name);
+  if (owner == kNoScope) return "";
+  const std::string last(variable_name.substr(variable_name.rfind('/') + 1));
+  return owner == 0 ? last : modules_[owner].address + "." + last;
 }
 
 }  // namespace flowscope::savedmodel

@@ -38,12 +38,10 @@ struct ScopeCalls {
 
 class Scopes {
  public:
-  // Names of variables as they were created: "model/dense/kernel". Without a "/" in any of them
-  // there are no modules.
-  explicit Scopes(const std::set<std::string>& variable_names);
-
-  // Learns the layers without variables from a body. All bodies come before the first Calls.
-  void AddBody(const interp::FunctionDef& function);
+  // Names of variables as they were created: "model/dense/kernel", or "dense/kernel" where the
+  // layer is older than the model. No modules where no variable is known by a scope of the bodies.
+  Scopes(const std::set<std::string>& variable_names,
+         const std::vector<interp::FunctionDef>& bodies);
 
   // The model itself is the first one. Parents stand before their children.
   const std::vector<ScopeModule>& modules() const { return modules_; }
@@ -52,15 +50,24 @@ class Scopes {
 
   // The module whose variable has this name; kNoScope where none has.
   uint32_t OwnerOf(std::string_view variable_name) const;
+  // "dense.kernel"; empty where nothing is known.
+  std::string AddressOf(std::string_view variable_name) const;
 
  private:
+  void FindRoot(const std::vector<interp::FunctionDef>& bodies);
+  void AddVariables(const std::set<std::string>& names);
+  void AddBody(const interp::FunctionDef& function);
+  std::vector<std::string_view> PathOf(std::string_view variable_name) const;
   uint32_t AddModule(uint32_t parent, std::string_view name);
-  uint32_t Child(uint32_t module, std::string_view component, bool numbered) const;
-  bool InModel(std::string_view first, bool& numbered) const;
+  uint32_t Child(uint32_t module, std::string_view component) const;
+  bool IsRoot(std::string_view component) const;
 
+  std::string root_scope_;            // "model_1"
+  std::string root_name_;             // "model"
+  std::set<std::string> below_root_;  // scopes: "dense_1"
+  bool numbered_ = false;             // scopes have a number that names of layers have not
   std::vector<ScopeModule> modules_;
   std::vector<std::map<std::string, uint32_t, std::less<>>> children_;  // by module
-  std::string root_name_;
   uint32_t num_known_ = 0;  // modules that variables tell
 };
 

@@ -31,18 +31,30 @@ std::string ModuleOf(const Scopes& scopes, const ScopeCalls& calls, const std::s
 }
 
 TEST(ScopesTest, VariablesTellTheLayersThatHaveThem) {
-  const Scopes scopes({"net/encoder/dense/kernel", "net/head/bias", "net/head/kernel"});
+  const interp::FunctionDef body = Body({"net/encoder/dense/MatMul", "net/head/MatMul"});
+  const Scopes scopes(
+      {"net/encoder/dense/kernel", "net/head/bias", "net/head/kernel", "seed_generator/state"},
+      {body});
   EXPECT_THAT(Addresses(scopes), ElementsAre("self", "encoder", "encoder.dense", "head"));
   EXPECT_EQ(scopes.OwnerOf("net/head/bias"), 3U);
-  EXPECT_EQ(scopes.OwnerOf("seed/state"), kNoScope);
+  EXPECT_EQ(scopes.AddressOf("net/head/bias"), "head.bias");
+  EXPECT_EQ(scopes.OwnerOf("seed_generator/state"), kNoScope);
+}
+
+TEST(ScopesTest, LayersThatAreOlderThanTheModelHaveNamesWithoutIt) {
+  const interp::FunctionDef body =
+      Body({"net_0.35_1/conv_1/convolution", "net_0.35_1/conv_relu_1/Relu", "seed/a/b"});
+  const Scopes scopes({"conv/kernel", "seed/state"}, {body});
+  EXPECT_THAT(Addresses(scopes), ElementsAre("self", "conv", "conv_relu"));
+  EXPECT_EQ(scopes.modules().front().name, "net_0.35");
+  EXPECT_EQ(scopes.AddressOf("conv/kernel"), "conv.kernel");
 }
 
 TEST(ScopesTest, AScopeBesideKnownLayersIsALayer) {
-  Scopes scopes({"net/conv/kernel"});
   const interp::FunctionDef body =
       Body({"net_1/conv_1/convolution", "net_1/act_1/Relu", "net_1/act_2/Relu",
             "net_1/strided_slice/stack", "net_1/strided_slice", "net_1/TensorArrayUnstack/a"});
-  scopes.AddBody(body);
+  const Scopes scopes({"net/conv/kernel"}, {body});
   EXPECT_THAT(Addresses(scopes), ElementsAre("self", "conv", "act"));
   const ScopeCalls calls = scopes.CallsOf(body);
   EXPECT_EQ(ModuleOf(scopes, calls, "net_1/conv_1/convolution"), "conv");
@@ -53,28 +65,29 @@ TEST(ScopesTest, AScopeBesideKnownLayersIsALayer) {
 }
 
 TEST(ScopesTest, ALayersOwnNumberIsKept) {
-  const Scopes scopes({"net/dense/kernel", "net/dense_1/kernel"});
-  const interp::FunctionDef body = Body({"net_1/dense_2/MatMul", "net_1/dense_1_1/MatMul"});
+  const interp::FunctionDef body =
+      Body({"net_1/dense_2/MatMul", "net_1/dense_1_1/MatMul", "net_1/out_1/MatMul"});
+  const Scopes scopes({"net/dense/kernel", "net/dense_1/kernel", "net/out/kernel"}, {body});
   const ScopeCalls calls = scopes.CallsOf(body);
   EXPECT_EQ(ModuleOf(scopes, calls, "net_1/dense_2/MatMul"), "dense");
   EXPECT_EQ(ModuleOf(scopes, calls, "net_1/dense_1_1/MatMul"), "dense_1");
 }
 
 TEST(ScopesTest, ALoopsScopeIsPassedThrough) {
-  Scopes scopes({"net/lstm/cell/kernel"});
   const interp::FunctionDef body =
-      Body({"net_1/lstm_1/while/cell_1/MatMul", "net_1/lstm_1/while/add"});
-  scopes.AddBody(body);
+      Body({"net_1/lstm_1/while/cell_1/MatMul", "net_1/lstm_1/while/add", "net_1/lstm_1/while"});
+  const Scopes scopes({"net/lstm/cell/kernel"}, {body});
   const ScopeCalls calls = scopes.CallsOf(body);
   EXPECT_EQ(ModuleOf(scopes, calls, "net_1/lstm_1/while/cell_1/MatMul"), "lstm.cell");
   EXPECT_EQ(ModuleOf(scopes, calls, "net_1/lstm_1/while/add"), "lstm");
 }
 
 TEST(ScopesTest, NamesWithoutScopesTellNothing) {
-  Scopes scopes({"w", "b"});
-  scopes.AddBody(Body({"a/b/c"}));
+  const interp::FunctionDef body = Body({"a/b/c"});
+  const Scopes scopes({"w", "b"}, {body});
   EXPECT_TRUE(scopes.modules().empty());
-  EXPECT_TRUE(scopes.CallsOf(Body({"a/b/c"})).calls.empty());
+  EXPECT_TRUE(scopes.CallsOf(body).calls.empty());
+  EXPECT_EQ(scopes.OwnerOf("w"), kNoScope);
 }
 
 }  // namespace

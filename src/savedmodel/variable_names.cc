@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -11,7 +12,6 @@
 #include "interp/attr_value.h"
 #include "interp/function_def.h"
 #include "savedmodel/proto.h"
-#include "savedmodel/saved_model.h"
 
 namespace flowscope::savedmodel {
 namespace {
@@ -195,27 +195,135 @@ std::string Dotted(std::string name) {
   return name;
 }
 
+// What the model computes: no saving and no restoring.
+std::vector<interp::FunctionDef> BodiesOf(const MetaGraph& graph) {
+  std::vector<interp::FunctionDef> bodies;
+  for (const std::string_view bytes : graph.functions) {
+    Result<interp::FunctionDef> function = interp::ParseFunctionDef(bytes);
+    if (!function.ok()) continue;
+    const std::string& name = function->signature.name;
+    const bool keeps = name.find("traced_save") != std::string::npos ||
+                       name.find("traced_restore") != std::string::npos;
+    if (!keeps) bodies.push_back(std::move(function).value());
+  }
+  return bodies;
+}
+
+// Objects that hold others without being a module, as the file names them.
+bool IsModule(const SavedObject& object) {
+  return object.kind == ObjectKind::kUser && object.identifier != "trackable_list_wrapper" &&
+         object.identifier != "trackable_dict_wrapper" &&
+         object.identifier != "trackable_tuple_wrapper" && object.identifier != "signature_map";
+}
+
 }  // namespace
 
-VariableNames::VariableNames(const MetaGraph& graph) {
+ModelNames::ByNode ModelNames::VariablesOf(const MetaGraph& graph) {
   const std::vector<std::vector<std::string>> paths = PathsOf(graph.objects);
-  std::optional<std::string_view> scope;
+  ByNode by_node;
   for (const auto& [node, key] : KeysByNode(graph)) {
     const std::optional<uint32_t> object = ObjectAt(graph.objects, key);
     if (!object || graph.objects[*object].kind != ObjectKind::kVariable) continue;
-    Known& known = by_node_[node];
+    Known& known = by_node[node];
+    known.object = *object;
     known.variable = &graph.objects[*object].variable;
-    known.paths = paths[*object];
-    std::ranges::stable_sort(known.paths, {}, IsCollected);
-    const std::string_view name = known.variable->name;
-    if (name.find('/') == std::string_view::npos) continue;
-    const std::string_view first = name.substr(0, name.find('/') + 1);
-    scope = !scope || *scope == first ? first : std::string_view();
+    for (const bool collected : {false, true}) {
+      for (const std::string& path : paths[*object]) {
+        if (IsCollected(path) == collected) known.paths.push_back(path);
+      }
+    }
   }
-  root_scope_ = scope.value_or("");
+  return by_node;
 }
 
-ModelVariable VariableNames::Of(std::string_view node) const {
+// Of variables that only lists of all variables hold: a model that Keras exported.
+std::set<std::string> ModelNames::NamesOf(const ByNode& variables) {
+  std::set<std::string> names;
+  for (const auto& [node, known] : variables) {
+    if (known.paths.empty() || IsCollected(known.paths.front())) {
+      names.emplace(known.variable->name);
+    }
+  }
+  return names;
+}
+
+ModelNames::ModelNames(const MetaGraph& graph)
+    : by_node_(VariablesOf(graph)), scopes_(NamesOf(by_node_), BodiesOf(graph)) {
+  AddScopeModules();
+  if (modules_.empty()) AddObjectModules(graph);
+  CountParams();
+}
+
+void ModelNames::AddScopeModules() {
+  for (const ScopeModule& module : scopes_.modules()) {
+    modules_.push_back({module.address, module.name, "Layer", module.parent, 0, 0});
+  }
+}
+
+// Objects that hold a variable, and all between them and the root.
+void ModelNames::AddObjectModules(const MetaGraph& graph) {
+  const std::vector<std::vector<std::string>> paths = PathsOf(graph.objects);
+  std::map<std::string, std::string_view> found;  // address, identifier: parents come first
+  for (const auto& [node, known] : by_node_) {
+    if (known.paths.empty()) continue;
+    for (size_t dot = known.paths.front().find('.'); dot != std::string::npos;
+         dot = known.paths.front().find('.', dot + 1)) {
+      found.emplace(known.paths.front().substr(0, dot), "");
+    }
+  }
+  if (by_node_.empty()) return;
+  modules_.push_back({"self", "", "SavedModel", kNoScope, 0, 0});
+  module_by_address_.emplace("", 0);
+  for (uint32_t object = 1; object < graph.objects.size(); ++object) {
+    for (const std::string& path : paths[object]) {
+      if (!IsModule(graph.objects[object])) found.erase(path);
+    }
+  }
+  for (const auto& [address, identifier] : found) {
+    std::string above = address;
+    auto parent = module_by_address_.end();
+    while (parent == module_by_address_.end()) {
+      const size_t dot = above.rfind('.');
+      above = dot == std::string::npos ? "" : above.substr(0, dot);
+      parent = module_by_address_.find(above);
+    }
+    const size_t last = address.rfind('.');
+    module_by_address_.emplace(address, static_cast<uint32_t>(modules_.size()));
+    modules_.push_back({address, address.substr(last == std::string::npos ? 0 : last + 1), "Module",
+                        parent->second, 0, 0});
+  }
+}
+
+uint32_t ModelNames::OwnerOf(const Known& known) const {
+  if (!scopes_.modules().empty()) return scopes_.OwnerOf(known.variable->name);
+  if (known.paths.empty() || modules_.empty()) return kNoScope;
+  std::string above = known.paths.front();
+  while (!above.empty()) {
+    const size_t dot = above.rfind('.');
+    above = dot == std::string::npos ? "" : above.substr(0, dot);
+    const auto found = module_by_address_.find(above);
+    if (found != module_by_address_.end()) return found->second;
+  }
+  return 0;
+}
+
+// Keras exports a second copy of every variable; each name counts once.
+void ModelNames::CountParams() {
+  std::set<std::string_view> counted;
+  for (const auto& [node, known] : by_node_) {
+    const bool by_name = !scopes_.modules().empty();
+    if (by_name && !counted.insert(known.variable->name).second) continue;
+    const std::optional<Dims>& dims = known.variable->dims;
+    if (!dims || std::ranges::any_of(*dims, [](int64_t dim) { return dim < 0; })) continue;
+    const int64_t count = NumElements(*dims);
+    for (uint32_t module = OwnerOf(known); module != kNoScope; module = modules_[module].parent) {
+      modules_[module].num_params += count;
+      if (known.variable->trainable) modules_[module].num_trainable += count;
+    }
+  }
+}
+
+ModelVariable ModelNames::VariableOf(std::string_view node) const {
   ModelVariable variable;
   const auto found = by_node_.find(node);
   if (found == by_node_.end()) {
@@ -227,11 +335,12 @@ ModelVariable VariableNames::Of(std::string_view node) const {
   variable.name = known.variable->name;
   variable.trainable = known.variable->trainable;
   variable.addresses = known.paths;
+  variable.module = OwnerOf(known);
   // A list of all variables tells less than the layer's name.
   if (!known.paths.empty() && !IsCollected(known.paths.front())) return variable;
-  const bool inside = variable.name.starts_with(root_scope_);
-  const std::string name = inside ? variable.name.substr(root_scope_.size()) : variable.name;
-  if (!name.empty()) variable.addresses.insert(variable.addresses.begin(), Dotted(name));
+  std::string address = scopes_.AddressOf(variable.name);
+  if (address.empty()) address = Dotted(variable.name);
+  if (!address.empty()) variable.addresses.insert(variable.addresses.begin(), address);
   return variable;
 }
 

@@ -1,30 +1,65 @@
-// What the variables of a SavedModel are called: attribute paths in the saved object graph.
+// What the parts of a SavedModel are called: attribute paths in the saved object graph, and the
+// names of layers in those of variables.
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "savedmodel/meta_graph.h"
+#include "savedmodel/scopes.h"
 
 namespace flowscope::savedmodel {
 
-struct ModelVariable;
+struct ModelModule {
+  std::string address;  // "self" for the model itself, which is the first one
+  std::string name;
+  std::string class_name;  // as the file tells it: "Module" for any object with variables
+  uint32_t parent = kNoScope;
+  int64_t num_params = 0;  // with its children's
+  int64_t num_trainable = 0;
+};
 
-class VariableNames {
+// A variable of the model.
+struct ModelVariable {
+  std::vector<std::string> addresses;  // the chosen one first
+  std::string name;                    // as it was created
+  bool trainable = false;
+  uint32_t module = kNoScope;
+};
+
+class ModelNames {
  public:
-  explicit VariableNames(const MetaGraph& graph);
+  explicit ModelNames(const MetaGraph& graph);
 
   // For the node that makes the variable's handle. Without a record of its own the node's name.
-  ModelVariable Of(std::string_view node) const;
+  ModelVariable VariableOf(std::string_view node) const;
+
+  // Parents stand before their children. Those of the scopes are the first ones, in their order.
+  const std::vector<ModelModule>& modules() const { return modules_; }
+  const Scopes& scopes() const { return scopes_; }
 
  private:
   struct Known {
     std::vector<std::string> paths;  // shortest first
     const SavedVariable* variable = nullptr;
+    uint32_t object = 0;
   };
-  std::map<std::string, Known, std::less<>> by_node_;
-  std::string root_scope_;  // of the names that all variables have, with its '/'
+  using ByNode = std::map<std::string, Known, std::less<>>;
+
+  static ByNode VariablesOf(const MetaGraph& graph);
+  static std::set<std::string> NamesOf(const ByNode& variables);
+  void AddScopeModules();
+  void AddObjectModules(const MetaGraph& graph);
+  void CountParams();
+  uint32_t OwnerOf(const Known& known) const;
+
+  ByNode by_node_;
+  Scopes scopes_;
+  std::vector<ModelModule> modules_;
+  std::map<std::string, uint32_t, std::less<>> module_by_address_;
 };
 
 }  // namespace flowscope::savedmodel

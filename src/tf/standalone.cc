@@ -1,9 +1,12 @@
 #include "tf/standalone.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
@@ -35,31 +38,46 @@ Result<TensorFlowLocation> Named(const std::string& dir, const std::string& sour
                   ".../site-packages/tensorflow");
 }
 
-// What a command prints, without the newline at its end.
-std::string OutputOf(const char* command) {
+// What the python3 on PATH prints for `code`, without newlines at its end; empty where it fails.
+std::string AskPython(const char* code) {
+  std::array<int, 2> ends{};
+  if (pipe(ends.data()) != 0) return "";
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addclose(&actions, ends[0]);
+  const std::array<const char*, 4> words = {"python3", "-c", code, nullptr};
+  pid_t child = 0;
+  const int failed = posix_spawnp(&child, words[0], &actions, nullptr,
+                                  const_cast<char* const*>(words.data()), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
   std::string output;
-  FILE* pipe = popen(command, "r");
-  if (pipe == nullptr) return output;
   std::array<char, 4096> part{};
-  while (fgets(part.data(), part.size(), pipe) != nullptr) output += part.data();
-  pclose(pipe);
+  for (ssize_t count = 0; (count = read(ends[0], part.data(), part.size())) > 0;) {
+    output.append(part.data(), static_cast<size_t>(count));
+  }
+  close(ends[0]);
+  if (failed != 0) return "";
+  int status = 0;
+  waitpid(child, &status, 0);
   while (!output.empty() && output.back() == '\n') output.pop_back();
-  return output;
+  return status == 0 ? output : "";
 }
 
-constexpr const char* kAskPython =
-    "python3 -c 'import importlib.util as u; s = u.find_spec(\"tensorflow\"); "
-    "print(s.submodule_search_locations[0] if s else \"\")' 2>/dev/null";
+// Imports nothing of TensorFlow.
+constexpr const char* kWhereIsTensorFlow =
+    "import importlib.util as u; s = u.find_spec('tensorflow'); "
+    "print(s.submodule_search_locations[0] if s else '')";
 
 }  // namespace
-
-void ContextDeleter::operator()(TFE_Context* context) const { Api().TFE_DeleteContext(context); }
 
 Result<TensorFlowLocation> FindTensorFlow(const std::string& asked) {
   if (!asked.empty()) return Named(asked, "--tensorflow");
   const char* variable = std::getenv("FLOWSCOPE_TENSORFLOW");
   if (variable != nullptr && *variable != '\0') return Named(variable, "FLOWSCOPE_TENSORFLOW");
-  const std::string wheel = OutputOf(kAskPython);
+  const std::string wheel = AskPython(kWhereIsTensorFlow);
   if (!wheel.empty() && HasLibraries(wheel)) return TensorFlowLocation{wheel, "python3"};
   return NotFound(
       "TensorFlow was not found: --tensorflow was not given, FLOWSCOPE_TENSORFLOW is not set, and "

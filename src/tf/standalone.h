@@ -7,13 +7,9 @@
 
 #include "base/status.h"
 #include "tf/c_api.h"
+#include "tf/contexts.h"
 
 namespace flowscope::tf {
-
-struct ContextDeleter {
-  void operator()(TFE_Context* context) const;
-};
-using ContextPtr = std::unique_ptr<TFE_Context, ContextDeleter>;
 
 // Where TensorFlow's libraries are, and who said so.
 struct TensorFlowLocation {

@@ -16,6 +16,7 @@ namespace flowscope::savedmodel {
 namespace {
 
 std::string_view g_bytes;
+size_t g_num_read = 0;
 
 void Require(bool holds, const char* what) {
   if (holds) return;
@@ -55,8 +56,8 @@ void Run(const MetaGraph& graph) {
     Inside(function);
     (void)RewriteFunction(function, rewrite);
   }
-  const VariableNames names(graph);
-  for (const interp::NodeDef& node : graph.nodes) (void)names.Of(node.name);
+  const ModelNames names(graph);
+  for (const interp::NodeDef& node : graph.nodes) (void)names.VariableOf(node.name);
   Result<std::unique_ptr<MainGraph>> main = MainGraph::Build(graph, rewrite, fake::Context());
   if (!main.ok()) return;
   for (const auto& [key, signature] : graph.signatures) {
@@ -70,6 +71,7 @@ void Try(std::string_view bytes) {
   g_bytes = bytes;
   const Result<std::vector<MetaGraph>> graphs = ParseSavedModel(bytes);
   if (!graphs.ok()) return;
+  ++g_num_read;
   Require(!graphs->empty(), "a SavedModel that is read has a graph");
   for (const MetaGraph& graph : *graphs) {
     CheckGraph(graph);
@@ -86,3 +88,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   flowscope::savedmodel::Try({reinterpret_cast<const char*>(data), size});
   return 0;
 }
+
+// How many of the files so far were read, and not refused.
+extern "C" size_t FlowscopeFuzzNumRead() { return flowscope::savedmodel::g_num_read; }

@@ -1,0 +1,26 @@
+// What the attributes of a node tell of its outputs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/payload.h"
+#include "tf/op_registry.h"
+
+namespace flowscope::library {
+
+// kInvalid where no dtype has that name.
+DType DTypeNamed(std::string_view name);
+
+// What an op gives: its dtypes from the definition, its shapes from the note that TensorFlow left.
+struct Outputs {
+  std::vector<DType> dtypes;
+  std::vector<std::optional<Dims>> dims;
+};
+// `def` may be null. What is not told is kInvalid and nullopt.
+Outputs OutputsOf(const tf::OpDef* def, std::string_view name_attr_list, uint32_t count);
+
+}  // namespace flowscope::library
