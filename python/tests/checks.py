@@ -103,7 +103,8 @@ def types_of(trace: Any) -> Counter[str]:
 
 
 def inside_function(region: Any) -> bool:
-    while region is not None and region.kind != "function":
+    """Whether an op opened a region around it: a part of a step with a name is none."""
+    while region is not None and (region.kind != "function" or region.op is None):
         region = region.parent
     return region is not None
 

@@ -338,7 +338,7 @@ def test_not_callable(root: Any) -> None:
 
 
 def test_a_path_and_wrong_keywords() -> None:
-    with pytest.raises(fs.errors.UnsupportedError, match="load it first"):
+    with pytest.raises(fs.errors.LookupFailedError, match=r"model\.keras does not exist"):
         fs.trace("model.keras", tf.ones(2))
     with pytest.raises(fs.errors.InvalidArgumentError, match="expected a dict"):
         fs.trace(tf.abs, tf.ones(2), [1])  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ pytest.importorskip("tensorflow")
 pytest.importorskip("keras")
 
 FOLDER = Path(__file__).resolve().parent.parent.parent / "examples"
-ELSEWHERE = {"demo"}  # run by test_docs
+ELSEWHERE = {"demo", "read_trace"}  # run by test_docs and test_store
 
 
 def example(name: str) -> Any:

@@ -6,9 +6,7 @@ namespace flowscope::capture {
 namespace {
 
 // Never looked into: addresses only.
-TFE_TensorHandle* At(uintptr_t address) {
-  return reinterpret_cast<TFE_TensorHandle*>(address);
-}
+TFE_TensorHandle* At(uintptr_t address) { return reinterpret_cast<TFE_TensorHandle*>(address); }
 
 constexpr KnownHandle kFirst{1, EdgeClass::kOp};
 constexpr KnownHandle kSecond{2, EdgeClass::kOp};

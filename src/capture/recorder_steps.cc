@@ -65,6 +65,7 @@ void Recorder::ReleaseValue(TensorId tensor) {
     record.state = PayloadState::kNotKept;
     values_.Forget(handle.get(), record.nbytes);
   }
+  record.handle = 0;  // the address can come back as another's
   handles_.Release(handle.get());
   for (auto& [buffer, tensors] : buffers_) std::erase(tensors, tensor);
   std::erase_if(values_read_, [&](const auto& read) { return read.first == handle.get(); });

@@ -103,8 +103,9 @@ CheckResult CheckRegions(const Trace& trace) {
   for (RegionId id = 0; id < trace.tables().regions.size(); ++id) {
     const RegionRecord& region = trace.region(id);
     ++result.num_checks;
-    const bool was_chosen =
-        region.kind == RegionKind::kBranch || region.kind == RegionKind::kIteration;
+    // What no op opened, such as a step of a training run, was asked for by the program.
+    const bool was_chosen = region.op != kNoId && (region.kind == RegionKind::kBranch ||
+                                                   region.kind == RegionKind::kIteration);
     if (was_chosen && region.predicate == kNoId) {
       result.unverified.push_back(About(trace, id, "has no predicate in the record"));
     }

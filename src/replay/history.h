@@ -27,7 +27,8 @@ class History {
 
   const Trace& trace_;
   std::vector<std::vector<VersionRecord>> versions_;
-  std::vector<uint32_t> current_;
+  static constexpr int64_t kNone = -1;
+  std::vector<int64_t> current_;
   std::unordered_map<OpId, std::string> problems_;
 };
 

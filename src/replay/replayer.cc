@@ -200,7 +200,7 @@ std::optional<Verdict> Replayer::JudgeHistory(OpId id) const {
     return edge.edge_class == EdgeClass::kVariable;
   });
   const auto told = std::ssize(trace_.AccessesOfOp(id));
-  if (taken == told) return std::nullopt;
+  if (taken == told || AsksWhetherSet(id)) return std::nullopt;
   const std::string message = fmt::format(
       "{} takes {} variables, but the record tells what {} of them held", Name(id), taken, told);
   return taken < told ? Failed("version history", message) : Unverified("version history", message);
@@ -306,6 +306,15 @@ Status Replayer::PrepareVariable(OpId id, const AccessRecord& access, Setup& set
   return sandbox_.Assign(handle, tensor->get(), dtype);
 }
 
+// A private variable without a value, of any dtype.
+Status Replayer::PrepareUnset(Setup& setup) {
+  Result<tf::HandlePtr> variable = sandbox_.MakeVariable(DType::kFloat32, setup.device);
+  FLOWSCOPE_RETURN_IF_ERROR(variable.status());
+  setup.owned.push_back(std::move(variable).value());
+  setup.inputs.push_back(setup.owned.back().get());
+  return Status::Ok();
+}
+
 Result<Replayer::Setup> Replayer::Prepare(OpId id) {
   const OpRecord& op = trace_.op(id);
   Setup setup;
@@ -319,8 +328,10 @@ Result<Replayer::Setup> Replayer::Prepare(OpId id) {
   size_t next_access = 0;
   for (const EdgeRecord& edge : trace_.inputs(id)) {
     const bool is_variable = edge.edge_class == EdgeClass::kVariable;
-    FLOWSCOPE_RETURN_IF_ERROR(is_variable ? PrepareVariable(id, accesses[next_access++], setup)
-                                          : PrepareInput(edge, setup));
+    FLOWSCOPE_RETURN_IF_ERROR(!is_variable ? PrepareInput(edge, setup)
+                              : accesses.empty()
+                                  ? PrepareUnset(setup)
+                                  : PrepareVariable(id, accesses[next_access++], setup));
   }
   return setup;
 }

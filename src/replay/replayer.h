@@ -84,6 +84,12 @@ class Replayer {
 
   std::map<VariableId, VariableUse> UsesOf(OpId id) const;
   bool IsVariableOp(OpId id) const;
+  // Of a variable that has no value yet, so that there is no version to tell.
+  bool AsksWhetherSet(OpId id) const {
+    return trace_.str(trace_.op(id).type) == "VarIsInitializedOp" &&
+           trace_.AccessesOfOp(id).empty();
+  }
+  Status PrepareUnset(Setup& setup);
 
   const Trace& trace_;
   Sandbox& sandbox_;

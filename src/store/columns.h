@@ -157,6 +157,22 @@ constexpr void VisitFields(R& r, Fields&& fields) {
   fields("tensor", r.tensor);
 }
 
+template <Row<GradientRecord> R, typename Fields>
+constexpr void VisitFields(R& r, Fields&& fields) {
+  fields("op", r.op);
+  fields("module", r.module);
+}
+
+template <Row<CompiledDifference> R, typename Fields>
+constexpr void VisitFields(R& r, Fields&& fields) {
+  fields("call", r.call);
+  fields("output", r.output);
+  fields("num_elements", r.num_elements);
+  fields("num_different", r.num_different);
+  fields("max_abs", r.max_abs);
+  fields("max_rel", r.max_rel);
+}
+
 // `table(name, rows)` for each table of records.
 template <typename Tables, typename Visit>
 constexpr void VisitTables(Tables& t, Visit&& table) {
@@ -174,6 +190,8 @@ constexpr void VisitTables(Tables& t, Visit&& table) {
   table("origins", t.origins);
   table("named_tensors", t.named_tensors);
   table("outputs", t.outputs);
+  table("gradients", t.gradients);
+  table("compiled_differences", t.compiled_differences);
 }
 
 // `field(key, value)` for what is told once of a trace.
@@ -225,10 +243,11 @@ constexpr bool AllNamed() {
   return ((Count<T>() == Visited<T>()) && ...);
 }
 
-static_assert(AllNamed<OpRecord, EdgeRecord, TensorRecord, SiteRecord, ModuleRecord,
-                       ModuleCallRecord, RegionRecord, LocationRecord, VariableRecord,
-                       VersionRecord, AccessRecord, OriginRecord, NamedTensor>(),
-              "a record has a field that VisitFields does not name: it would be lost on disk");
+static_assert(
+    AllNamed<OpRecord, EdgeRecord, TensorRecord, SiteRecord, ModuleRecord, ModuleCallRecord,
+             RegionRecord, LocationRecord, VariableRecord, VersionRecord, AccessRecord,
+             OriginRecord, NamedTensor, GradientRecord, CompiledDifference>(),
+    "a record has a field that VisitFields does not name: it would be lost on disk");
 static_assert(Count<TraceInfo>() == 15,
               "a fact of TraceInfo is not named in VisitInfo (notes is "
               "a table of its own): it would be lost on disk");

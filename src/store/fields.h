@@ -45,7 +45,10 @@ class ColumnLister {
       shape_.columns.push_back({name + "_first", "INTEGER"});
       shape_.columns.push_back({name + "_count", "INTEGER"});
     } else {
-      shape_.columns.push_back({name, std::is_enum_v<Field> ? "TEXT" : "INTEGER"});
+      const char* const type = std::is_enum_v<Field>             ? "TEXT"
+                               : std::is_floating_point_v<Field> ? ""  // as it is, NaN as NULL
+                                                                 : "INTEGER";
+      shape_.columns.push_back({name, type});
     }
   }
 
@@ -76,6 +79,8 @@ class FieldWriter {
       cell.type = Cell::Type::kText;
       cell.text = NameOf(field);
       cells_.push_back(cell);
+    } else if constexpr (std::is_floating_point_v<Field>) {
+      cells_.push_back(RealCell(field));
     } else if constexpr (std::is_same_v<Field, uint32_t>) {
       cells_.push_back(field == kNoId ? Cell() : IntegerCell(field));
     } else {
@@ -119,6 +124,9 @@ class FieldReader {
       const auto value = FromName<Field>(cell.text);
       if (!value) return Fail(name, "has a name that this version does not know");
       field = *value;
+    } else if constexpr (std::is_floating_point_v<Field>) {
+      // SQLite has no NaN: it becomes NULL.
+      field = cell.type == Cell::Type::kReal ? cell.real : std::numeric_limits<Field>::quiet_NaN();
     } else if (cell.type == Cell::Type::kNull && std::is_same_v<Field, uint32_t>) {
       field = static_cast<Field>(kNoId);
     } else {

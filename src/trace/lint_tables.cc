@@ -202,6 +202,17 @@ void CheckVariables(const TraceTables& t, RangeCheck& check) {
     check.Id("possible origin", origin.possible_origin, t.tensors.size());
     check.EndRow();
   }
+  check.StartTable("gradients");
+  for (const GradientRecord& gradient : t.gradients) {
+    check.Id("op", gradient.op, t.ops.size());
+    check.Id("module", gradient.module, t.modules.size());
+    check.EndRow();
+  }
+  check.StartTable("compiled differences");
+  for (const CompiledDifference& difference : t.compiled_differences) {
+    check.Id("call", difference.call, t.ops.size());
+    check.EndRow();
+  }
 }
 
 }  // namespace
