@@ -15,7 +15,8 @@ import pytest
 tf = pytest.importorskip("tensorflow")
 pytest.importorskip("keras")
 
-threaded = pytest.importorskip("threaded")
+import threaded  # noqa: E402
+
 Reference, run_threads = threaded.Reference, threaded.run_threads
 deep, dense = threaded.deep, threaded.dense
 

@@ -43,6 +43,24 @@ Stats StatsOf(const TableReader& table) {
   return stats;
 }
 
+// Calls `row(table)` for each row; a table that an unfinished recording has not made is empty.
+template <typename Row>
+Status ForRows(Database& database, const StructureFile& file, std::string_view name, Row row) {
+  const TableShape* shape = file.Find(name);
+  if (shape == nullptr) {
+    if (!file.complete) return Status::Ok();
+    return Corruption(fmt::format("{} has no table {}", database.path(), name));
+  }
+  Result<TableReader> table = TableReader::Open(database, *shape);
+  if (!table.ok()) return table.status();
+  while (true) {
+    const Result<bool> more = table->Next();
+    if (!more.ok()) return more.status();
+    if (!*more) return file.Verify(*table);
+    FLOWSCOPE_RETURN_IF_ERROR(row(*table));
+  }
+}
+
 }  // namespace
 
 TableShape PayloadsShape() {
@@ -136,34 +154,16 @@ Status FilePayloads::AddRow(const TableReader& table, const StructureFile& file)
 }
 
 Status FilePayloads::ReadRows(Database& database, const StructureFile& file) {
-  const TableShape* shape = file.Find("payloads");
-  if (shape == nullptr) {
-    return file.complete ? Corruption(path_ + " has no table payloads") : Status::Ok();
-  }
-  Result<TableReader> table = TableReader::Open(database, *shape);
-  if (!table.ok()) return table.status();
-  while (true) {
-    const Result<bool> more = table->Next();
-    if (!more.ok()) return more.status();
-    if (!*more) return file.Verify(*table);
-    FLOWSCOPE_RETURN_IF_ERROR(AddRow(*table, file));
-  }
+  return ForRows(database, file, "payloads",
+                 [&](const TableReader& table) { return AddRow(table, file); });
 }
 
 Status FilePayloads::ReadStats(Database& database, const StructureFile& file) {
-  const TableShape* shape = file.Find("stats");
-  if (shape == nullptr) {
-    return file.complete ? Corruption(path_ + " has no table stats") : Status::Ok();
-  }
-  Result<TableReader> table = TableReader::Open(database, *shape);
-  if (!table.ok()) return table.status();
-  while (true) {
-    const Result<bool> more = table->Next();
-    if (!more.ok()) return more.status();
-    if (!*more) return file.Verify(*table);
-    if (table->id() < 0 || table->id() >= kNoId) return table->Wrong("tensor", "is out of range");
-    stats_.emplace(static_cast<TensorId>(table->id()), StatsOf(*table));
-  }
+  return ForRows(database, file, "stats", [this](const TableReader& table) {
+    if (table.id() < 0 || table.id() >= kNoId) return table.Wrong("tensor", "is out of range");
+    stats_.emplace(static_cast<TensorId>(table.id()), StatsOf(table));
+    return Status::Ok();
+  });
 }
 
 // All at once, so that a trace stays whole when its folder is moved or replaced.
