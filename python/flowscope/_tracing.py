@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import dataclasses
 import difflib
+import functools
 import inspect
 import os
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
@@ -105,64 +108,133 @@ def trace(
         >>> trace["relu_1"].out.shape
         (1, 4)
     """
-    _refuse_unknown(unknown)
-    given = {
-        "intervene": intervene,
-        "backward": backward,
-    }
-    _check_options(given, keep, functions, random, backend)
+    # TensorFlow looks up the line of every frame at every op, so those between the user's and the
+    # model's are few and call early in their code.
+    return _call(_Request(**locals()))
+
+
+@dataclasses.dataclass
+class _Request:
+    """The arguments of one ``fs.trace``."""
+
+    model: Any
+    input_args: Any
+    input_kwargs: dict[str, Any] | None
+    save: Any
+    keep: str
+    functions: Any
+    structure_only: bool
+    intervene: Any
+    halt: Any
+    backward: Any
+    storage: Any
+    save_budget: Any
+    code_context: bool
+    random_seed: int | None
+    random: str
+    compare_compiled: bool
+    raise_on_nan: bool
+    validate: bool
+    name: str | None
+    signature: str | None
+    backend: str
+    unknown: dict[str, Any]
+
+    def options(self, root: _roots.Root, code_context: bool) -> dict[str, Any]:
+        return _options(
+            root,
+            self.save,
+            self.keep,
+            self.halt,
+            self.save_budget,
+            code_context,
+            self.raise_on_nan,
+            self.name,
+        ) | {
+            "functions": self.functions,
+            "random": self.random,
+            "draws": recorded_draws.get(),
+        }
+
+
+# What is ready to run, and how many ops save= matched in it.
+_Ready = Callable[[], tuple[_core.Trace, int]]
+
+
+def _call(request: _Request) -> _core.Trace:
+    ready = _prepared(request)
+    return _checked(request, *ready())
+
+
+def _prepared(request: _Request) -> _Ready:
+    _refuse_unknown(request.unknown)
+    later = {"intervene": request.intervene, "backward": request.backward}
+    _check_options(later, request.keep, request.functions, request.random, request.backend)
     _runtime.tensorflow()
+    model = request.model
     if isinstance(model, (str, os.PathLike)):
-        loaded = _saved_model.load_keras_file(os.fspath(model))
-        if loaded is None and structure_only:
-            return _core.SavedModel(os.fspath(model)).structure(signature or "", name or "")
-        if loaded is None:
-            root = _roots.saved_model(os.fspath(model))
-            options = _options(root, save, keep, halt, save_budget, False, raise_on_nan, name)
-            options |= {"functions": functions, "random": random, "draws": recorded_draws.get()}
-            if random_seed is not None:
-                _roots.set_seeds(random_seed)
-            result = _saved_model.trace(
-                os.fspath(model), signature, input_args, input_kwargs, options
-            )
-            _check_selection(result, save, _num_with_values(result))
-            _check_halt(result, halt)
-            if validate:
-                _validation.warn_unless_passed(result.validate())
-            return result
-        model = loaded
-    if structure_only:
+        path = os.fspath(model)
+        model = _saved_model.load_keras_file(path)
+        if model is None:
+            return _ready_file(request, path)
+    if request.structure_only:
         raise InvalidArgumentError(
             "structure_only= is built for the path of a SavedModel, and not yet for models in "
             "memory: export the model and pass its folder"
         )
+    return _ready_model(request, model)
+
+
+def _ready_file(request: _Request, path: str) -> _Ready:
+    if request.structure_only:
+        file = _core.SavedModel(path)
+        return lambda: (file.structure(request.signature or "", request.name or ""), -1)
+    options = request.options(_roots.saved_model(path), code_context=False)
+    if request.random_seed is not None:
+        _roots.set_seeds(request.random_seed)
+
+    def run() -> tuple[_core.Trace, int]:
+        trace = _saved_model.trace(
+            path, request.signature, request.input_args, request.input_kwargs, options
+        )
+        return trace, _num_with_values(trace)
+
+    return run
+
+
+def _ready_model(request: _Request, model: Any) -> _Ready:
+    owner = None  # of a restored object's variables; the caller may have kept nothing else
     if _saved_model.is_restored(model):
-        _owner = model  # of the variables; the caller may have kept nothing else
-        model = _saved_model.callable_of(model, signature)
-    elif signature is not None:
+        owner = model
+        model = _saved_model.callable_of(model, request.signature)
+    elif request.signature is not None:
         raise InvalidArgumentError("signature= names a signature of a SavedModel; this is none")
     root = _roots.resolve(model)
-    args, kwargs, note = _roots.arguments(root, input_args, input_kwargs)
-    if random_seed is not None:
-        _roots.set_seeds(random_seed)
-    options = _options(root, save, keep, halt, save_budget, code_context, raise_on_nan, name)
-    options |= {
-        "functions": functions,
-        "random": random,
-        "compare_compiled": compare_compiled,
-        "draws": recorded_draws.get(),
-    }
-    options |= _storage(storage)
-    recording = Recording(root.obj, options)
+    args, kwargs, note = _roots.arguments(root, request.input_args, request.input_kwargs)
+    if request.random_seed is not None:
+        _roots.set_seeds(request.random_seed)
+    options = request.options(root, request.code_context)
+    options["compare_compiled"] = request.compare_compiled
+    recording = Recording(root.obj, options | _storage(request.storage))
     recording.start()
-    if note:
-        recording.session.add_note(note)
-    result = _run(recording, root, args, kwargs)
-    _check_selection(result, save, recording.num_selected)
-    _check_halt(result, halt)
-    if validate:
-        _validation.warn_unless_passed(result.validate())
-    return result
+    try:
+        if note:
+            recording.session.add_note(note)
+        _recording.declare_arguments(recording.session, root.signature_of, args, kwargs)
+    except BaseException:
+        recording.finish("the recording could not start")
+        raise
+    return functools.partial(_run, recording, functools.partial(root.obj, *args, **kwargs), owner)
+
+
+def _checked(request: _Request, trace: _core.Trace, num_selected: int) -> _core.Trace:
+    if request.structure_only:
+        return trace
+    _check_selection(trace, request.save, num_selected)
+    _check_halt(trace, request.halt)
+    if request.validate:
+        _validation.warn_unless_passed(trace.validate())
+    return trace
 
 
 def _options(
@@ -199,28 +271,31 @@ def _storage(storage: Any) -> dict[str, Any]:
     return options
 
 
-def _run(recording: Recording, root: _roots.Root, args: Any, kwargs: Any) -> _core.Trace:
-    session = recording.session
+def _run(recording: Recording, model: Callable[[], Any], _owner: Any) -> tuple[_core.Trace, int]:
     try:
-        _recording.declare_arguments(session, root.signature_of, args, kwargs)
-        output = root.obj(*args, **kwargs)
-        session.declare_outputs(output)
+        output = model()
+        recording.session.declare_outputs(output)
     except BaseException as error:
-        halted, bad, refused = session.halted, session.stopped_by_nonfinite, session.refused
-        ours = halted or bad
-        trace = recording.finish("" if ours else f"{type(error).__name__}: {error}")
-        if refused:
-            raise UnsupportedError(refused) from None
-        if halted:
-            return trace
-        if bad:
-            raise _recording.nonfinite_error(trace) from None
-        _attach(error, trace)
-        raise
+        return _run_that_raised(recording, error), recording.num_selected
     trace = recording.finish()
     trace._set_output(output)  # type: ignore[attr-defined]
     _core.raise_predicate_error()
-    return trace
+    return trace, recording.num_selected
+
+
+def _run_that_raised(recording: Recording, error: BaseException) -> _core.Trace:
+    """The trace of a run that we halted; raises what the caller is to see of any other."""
+    session = recording.session
+    halted, bad, refused = session.halted, session.stopped_by_nonfinite, session.refused
+    trace = recording.finish("" if halted or bad else f"{type(error).__name__}: {error}")
+    if refused:
+        raise UnsupportedError(refused) from None
+    if halted:
+        return trace
+    if bad:
+        raise _recording.nonfinite_error(trace) from None
+    _attach(error, trace)
+    raise error
 
 
 def _attach(error: BaseException, trace: _core.Trace) -> None:
