@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from . import _core, _kinds
+from ._found import Discovery, FoundModule, FoundVariable
 from ._reach import Edge, Reach
 from ._search import Search, SearchNode
-from .addresses import Discovery, FoundModule, FoundVariable
 
 # A record of a module or a variable is made from these; a watch compares the values themselves.
 _NAMED = frozenset(

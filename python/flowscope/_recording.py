@@ -134,7 +134,7 @@ class Recording:
         """Declares what calls have built since the start: layers, and the variables in them."""
         if self._found is None:
             return
-        modules, variables = self._found.refresh(self._root)
+        modules, variables = addresses.refresh(self._found, self._root)
         self._declare_modules(modules)
         self._declare_variables(variables)
         self.session.update_params([(m.num_params, m.num_trainable) for m in self._found.modules])

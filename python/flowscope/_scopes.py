@@ -12,8 +12,8 @@ import re
 from typing import Any
 
 from . import _runtime
+from ._found import Discovery
 from ._traced import BY_NAME, TracedCall
-from .addresses import Discovery
 
 _NUMBER = re.compile(r"_\d+$")
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from . import _kinds
+from ._found import MAX_ALIASES, ROOT_ADDRESS, Discovery, FoundModule, FoundVariable
 from ._reach import Edge, Reach
-from .addresses import MAX_ALIASES, ROOT_ADDRESS, Discovery, FoundModule, FoundVariable
 
 MAX_OBJECTS = 100_000
 MAX_HOLDERS = 10_000  # objects that are neither modules nor variables

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from . import _core, _files, _recording, _roots, _runtime, _saved_model, _steps, _validation
+from . import _core, _files, _recording, _roots, _runtime, _saved_model, _steps
 from ._recording import Recording
 from .errors import FlowScopeError, InvalidArgumentError, LookupFailedError, UnsupportedError
 
@@ -233,8 +233,14 @@ def _checked(request: _Request, trace: _core.Trace, num_selected: int) -> _core.
     _check_selection(trace, request.save, num_selected)
     _check_halt(trace, request.halt)
     if request.validate:
-        _validation.warn_unless_passed(trace.validate())
+        _warn_unless_passed(trace.validate())
     return trace
+
+
+def _warn_unless_passed(report: _core.ValidationReport) -> None:
+    """The caller may not look at the report."""
+    if not report:
+        _recording.warn(f"validation {report.state}: {report.reason}")
 
 
 def _options(

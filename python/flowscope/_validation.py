@@ -6,11 +6,10 @@ import contextlib
 import importlib
 import numbers
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import _core, _runtime
+from . import _core, _runtime, _tracing
 from .errors import InvalidArgumentError, UnavailableError
 
 _FLOATS = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
@@ -22,12 +21,6 @@ def run(trace: _core.Trace, perturb: bool, tolerance: Any, progress: Any) -> _co
     validate: Callable[..., _core.ValidationReport] = trace._validate  # type: ignore[attr-defined]
     with _reporting(progress) as report:
         return validate(_user_context(), bool(perturb), bounds, report)
-
-
-def warn_unless_passed(report: _core.ValidationReport) -> None:
-    """For ``fs.trace(validate=True)``, whose caller may not look at the report."""
-    if not report:
-        warnings.warn(f"flowscope: validation {report.state}: {report.reason}", stacklevel=3)
 
 
 def validate(
@@ -61,9 +54,7 @@ def validate(
         >>> fs.validate(model, x).state
         'passed'
     """
-    from ._tracing import trace
-
-    recorded = trace(model, input_args, input_kwargs, **options)
+    recorded = _tracing.trace(model, input_args, input_kwargs, **options)
     return recorded.validate(perturb=perturb, tolerance=tolerance, progress=progress)
 
 

@@ -27,87 +27,31 @@ Rules:
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
-import json
 from collections.abc import Collection
-from typing import Any
 
-from . import _kinds
+from . import _kinds, _known
+from ._found import (
+    MAX_ALIASES,
+    ROOT_ADDRESS,
+    Discovery,
+    FoundModule,
+    FoundVariable,
+    config_json,
+)
 
-ROOT_ADDRESS = "self"
-MAX_ALIASES = 8
-
-
-@dataclasses.dataclass(eq=False)
-class FoundModule:
-    """A module (or the root) with its place: ``parent`` is an index into ``Discovery.modules``."""
-
-    obj: Any
-    address: str
-    aliases: tuple[str, ...]
-    parent: int
-    class_name: str
-    name: str
-    num_params: int = 0
-    num_trainable: int = 0
-
-    @property
-    def config_json(self) -> str:
-        """The configuration as JSON. Asks a Keras object for ``get_config()``: its own code."""
-        return config_json(self.obj)
-
-
-@dataclasses.dataclass(eq=False)
-class FoundVariable:
-    """A variable with its place: ``module`` is the index of the module that holds it."""
-
-    obj: Any
-    address: str
-    aliases: tuple[str, ...]
-    module: int
-    name: str
-    trainable: bool
-
-    @property
-    def resource(self) -> Any:
-        """The ``tf.Variable`` behind ``obj``."""
-        return _kinds.resource_of(self.obj)
-
-
-@dataclasses.dataclass(eq=False)
-class Discovery:
-    """What ``discover`` found, the root first. ``truncated``: there were too many objects."""
-
-    modules: list[FoundModule]
-    variables: list[FoundVariable]
-    truncated: bool = False
-
-    def refresh(self, root: object) -> tuple[list[FoundModule], list[FoundVariable]]:
-        """Look again, append what is new and return just that.
-
-        Layers and weights that a first call built appear this way; nothing found before moves.
-        """
-        again = discover(root)
-        index = {id(m.obj): i for i, m in enumerate(self.modules)}
-        known = {id(v.resource) for v in self.variables}
-        new_modules: list[FoundModule] = []
-        for module in again.modules:
-            old = index.get(id(module.obj))
-            if old is not None:
-                self.modules[old].num_params = module.num_params
-                self.modules[old].num_trainable = module.num_trainable
-                continue
-            module.parent = index[id(again.modules[module.parent].obj)]
-            index[id(module.obj)] = len(self.modules)
-            self.modules.append(module)
-            new_modules.append(module)
-        new_variables = [v for v in again.variables if id(v.resource) not in known]
-        for variable in new_variables:
-            variable.module = index[id(again.modules[variable.module].obj)]
-        self.variables.extend(new_variables)
-        self.truncated |= again.truncated
-        return new_modules, new_variables
+__all__ = [
+    "MAX_ALIASES",
+    "ROOT_ADDRESS",
+    "Discovery",
+    "FoundModule",
+    "FoundVariable",
+    "address_for_new",
+    "config_json",
+    "discover",
+    "is_inner_graph",
+    "refresh",
+]
 
 
 def discover(root: object) -> Discovery:
@@ -117,14 +61,19 @@ def discover(root: object) -> Discovery:
     >>> [m.address for m in discover(model).modules]
     ['self', 'head']
     """
-    from . import _known  # it builds the records above
-
     return _known.discover(root)
 
 
-def config_json(module: object) -> str:
-    """The configuration of a module as JSON; asks a Keras object for ``get_config()``."""
-    return json.dumps(_config(module), default=_plain, sort_keys=True)
+def refresh(found: Discovery, root: object) -> tuple[list[FoundModule], list[FoundVariable]]:
+    """Look again from ``root``, add what is new to ``found`` and return just that.
+
+    >>> late = keras.Sequential([keras.layers.Dense(2, name="head")])
+    >>> found = discover(late)
+    >>> late.build((None, 3))
+    >>> [v.address for v in refresh(found, late)[1]]
+    ['head.kernel', 'head.bias']
+    """
+    return found.extend(discover(root))
 
 
 def address_for_new(parent_address: str, obj: object, siblings: Collection[str]) -> str:
@@ -162,30 +111,3 @@ def is_inner_graph(parent: object, obj: object) -> bool:
             held = (attributes.get(name) for name in _kinds.set_in_init(base))
             return obj is not None and any(one is obj for one in held)
     return False
-
-
-def _config(obj: Any) -> Any:
-    fw = _kinds.frameworks()
-    attributes = _kinds.attributes_of(obj)
-    short = {"name": _kinds.name_of(obj), "trainable": attributes.get("_trainable", True)}
-    if issubclass(type(obj), (*fw.graphs, *fw.sequentials)):
-        return short  # its children are modules of their own, with their own configuration
-    if issubclass(type(obj), fw.layers):
-        try:
-            return obj.get_config()
-        except Exception:  # a layer whose configuration cannot be had: say what is known
-            return short
-    return {
-        name: value
-        for name, value in attributes.items()
-        if not name.startswith("_") and isinstance(value, (bool, int, float, str))
-    }
-
-
-def _plain(value: Any) -> Any:
-    """A stand-in for what JSON does not know, the same in every run."""
-    if isinstance(value, (set, frozenset)):
-        return sorted(map(str, value))
-    if getattr(value, "size", 0) == 1 and hasattr(value, "item"):
-        return value.item()
-    return type(value).__name__

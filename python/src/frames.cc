@@ -33,6 +33,13 @@ FrameSites::~FrameSites() {
 }
 
 bool FrameSites::IsLibrary(PyCodeObject* code) {
+  // Code objects of a model's stack come again at every op.
+  Recent& recent = recent_[(reinterpret_cast<uintptr_t>(code) >> 5) % recent_.size()];
+  if (recent.code != code) recent = {code, LookUp(code)};
+  return recent.library;
+}
+
+bool FrameSites::LookUp(PyCodeObject* code) {
   const auto it = is_library_.find(code);
   if (it != is_library_.end()) return it->second;
   bool library = false;

@@ -1,6 +1,7 @@
 // The user's line behind an op, by walking Python's frames with the public API.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -37,8 +38,14 @@ class FrameSites : public capture::CallSiteProvider {
     int instruction = 0;
     uint32_t known = 0;
   };
+  struct Recent {
+    PyCodeObject* code = nullptr;
+    bool library = false;
+  };
   bool IsLibrary(PyCodeObject* code);
+  bool LookUp(PyCodeObject* code);
 
+  std::array<Recent, 256> recent_;  // by the code object's address
   std::vector<std::string> library_prefixes_;
   std::unordered_map<PyCodeObject*, bool> is_library_;
   std::unordered_map<uint64_t, LocationId> keys_;

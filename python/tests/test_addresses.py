@@ -11,7 +11,13 @@ import numpy as np
 import pytest
 from address_shapes import ROWS, SHAPES, Shape, WithAttributes, dense
 from flowscope import _kinds, _search
-from flowscope.addresses import Discovery, address_for_new, discover, is_inner_graph
+from flowscope.addresses import (
+    Discovery,
+    address_for_new,
+    discover,
+    is_inner_graph,
+    refresh,
+)
 
 shapes = pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
 SMOKE = {"list_with_reuse", "functional_over_sequential", "tf_module_containers"}
@@ -170,12 +176,12 @@ def test_refresh_finds_what_a_call_built() -> None:
     assert [m.address for m in found.modules] == ["self", "att"]
     model.layers[0].build((2, 4, 3), (2, 4, 3))
     before = list(found.modules)
-    modules, variables = found.refresh(model)
+    modules, variables = refresh(found, model)
     assert "att._query_dense" in [m.address for m in modules]
     assert all(found.modules[m.parent].address == "att" for m in modules)
     assert {v.address for v in variables} >= {"att._query_dense.kernel"}
     assert found.modules[: len(before)] == before
-    assert found.refresh(model) == ([], [])
+    assert refresh(found, model) == ([], [])
 
 
 def test_the_graph_inside_a_sequential_is_told() -> None:

@@ -189,7 +189,7 @@ class TestOptions:
     def test_validate_while_tracing(self) -> None:
         trace = fs.trace(small(), tf.ones((2, 4)), validate=True)
         assert trace.validation_replay_status
-        with pytest.warns(UserWarning, match="validation unverified"):
+        with pytest.warns(RuntimeWarning, match="validation unverified"):
             fs.trace(lambda x: tf.py_function(abs, [x], tf.float32), tf.ones(2), validate=True)
 
     def test_progress_and_interruption(self) -> None:

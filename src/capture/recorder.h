@@ -260,6 +260,7 @@ class Recorder {
       const std::vector<std::pair<std::string, TFE_TensorHandle*>>& tensors);
 
   RecordOptions options_;
+  const tf::StatusPtr asked_ = tf::NewStatus();  // of questions that cannot fail, at every op
   std::shared_ptr<CallSiteProvider> call_sites_;
   std::unordered_map<std::string, std::shared_ptr<const BodyOrigins>> origins_;
   tf::HookLease hook_;

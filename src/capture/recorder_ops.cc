@@ -6,16 +6,15 @@ namespace flowscope::capture {
 void Recorder::Execute(TFE_Op* op, TFE_TensorHandle** outputs, int* num_outputs,
                        TF_Status* status) {
   const tf::CApi& api = tf::Api();
-  const tf::StatusPtr ours = tf::NewStatus();
-  const std::string_view type = api.TFE_OpGetName(op, ours.get());
+  const std::string_view type = api.TFE_OpGetName(op, asked_.get());
   const std::vector<TFE_TensorHandle*> revived = ReviveInputs(op);
   ++depth_;
   if (type == "_EagerConst") {
     api.TFE_Execute(op, outputs, num_outputs, status);
     if (api.TF_GetCode(status) == 0) {
-      WrapConstant(api.TFE_OpGetFlatInput(op, 0, ours.get()), outputs[0]);
+      WrapConstant(api.TFE_OpGetFlatInput(op, 0, asked_.get()), outputs[0]);
     }
-  } else if (type == "Cast" && CastsNewValue(api.TFE_OpGetFlatInput(op, 0, ours.get()))) {
+  } else if (type == "Cast" && CastsNewValue(api.TFE_OpGetFlatInput(op, 0, asked_.get()))) {
     api.TFE_Execute(op, outputs, num_outputs, status);
   } else {
     ExecuteOp(op, outputs, num_outputs, status, {Locate(), {}, kNoId, false});
@@ -32,10 +31,9 @@ void Recorder::ExecuteOp(TFE_Op* op, TFE_TensorHandle** outputs, int* num_output
     FailAsStopped(num_outputs, status);
     return;
   }
-  const tf::StatusPtr ours = tf::NewStatus();
-  const std::string_view type = api.TFE_OpGetName(op, ours.get());
+  const std::string_view type = api.TFE_OpGetName(op, asked_.get());
   const std::vector<TFE_TensorHandle*> inputs = tf::FlatInputs(op);
-  TFE_Context* context = api.TFE_OpGetContext(op, ours.get());
+  TFE_Context* context = api.TFE_OpGetContext(op, asked_.get());
   LookAtContext(context);
   Pending pending;
   const TypeInfo& info = InfoOf(type, context);
@@ -219,10 +217,9 @@ void Recorder::Finish(TFE_Op* op, Pending& pending, std::span<TFE_TensorHandle*>
       variables_.Record(watch, id, std::move(uses[i]), wanted);
     }
   }
-  const tf::StatusPtr status = tf::NewStatus();
   const char* device = outputs.empty()
-                           ? tf::Api().TFE_OpGetDevice(op, status.get())
-                           : tf::Api().TFE_TensorHandleDeviceName(outputs[0], status.get());
+                           ? tf::Api().TFE_OpGetDevice(op, asked_.get())
+                           : tf::Api().TFE_TensorHandleDeviceName(outputs[0], asked_.get());
   if (device != nullptr) builder_.op(id).device = builder_.Intern(device);
 }
 

@@ -91,12 +91,13 @@ std::vector<TFE_TensorHandle*> FlatInputs(const TFE_Op* op) {
 Result<Dims> HandleDims(TFE_TensorHandle* handle) {
   StatusPtr status = NewStatus();
   const int rank = Api().TFE_TensorHandleNumDims(handle, status.get());
-  FLOWSCOPE_RETURN_IF_ERROR(FromTf(status.get(), "shape of a tensor"));
+  const auto failed = [&] { return Api().TF_GetCode(status.get()) != 0; };
+  if (failed()) return FromTf(status.get(), "shape of a tensor");
   if (rank < 0) return Unavailable("shape of a tensor: its rank is not known");
   Dims dims(static_cast<size_t>(rank));
   for (size_t i = 0; i < dims.size(); ++i) {
     dims[i] = Api().TFE_TensorHandleDim(handle, static_cast<int>(i), status.get());
-    FLOWSCOPE_RETURN_IF_ERROR(FromTf(status.get(), "shape of a tensor"));
+    if (failed()) return FromTf(status.get(), "shape of a tensor");
   }
   return dims;
 }
