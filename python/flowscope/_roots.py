@@ -207,7 +207,7 @@ def set_seeds(seed: int) -> None:
     """Seeds Python, NumPy, TensorFlow and Keras."""
     keras = _runtime.keras()
     if keras is not None:
-        keras.utils.set_random_seed(seed)
+        keras.utils.set_random_seed(int(seed))
         return
     python_random.seed(seed)
     np.random.seed(seed)

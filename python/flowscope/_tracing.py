@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from . import _core, _files, _recording, _roots, _runtime, _saved_model, _steps
+from . import _checks, _core, _files, _recording, _roots, _runtime, _saved_model, _steps
 from ._recording import Recording
 from .errors import FlowScopeError, InvalidArgumentError, LookupFailedError, UnsupportedError
 
@@ -170,6 +170,16 @@ def _prepared(request: _Request) -> _Ready:
     _refuse_unknown(request.unknown)
     later = {"intervene": request.intervene, "backward": request.backward}
     _check_options(later, request.keep, request.functions, request.random, request.backend)
+    _checks.check_flags(
+        structure_only=request.structure_only,
+        code_context=request.code_context,
+        compare_compiled=request.compare_compiled,
+        raise_on_nan=request.raise_on_nan,
+        validate=request.validate,
+    )
+    _checks.check_name("name", request.name)
+    _checks.check_name("signature", request.signature)
+    _checks.check_seed(request.random_seed)
     _runtime.tensorflow()
     model = request.model
     if isinstance(model, (str, os.PathLike)):
@@ -423,6 +433,10 @@ class capture:
         name: str | None = None,
     ) -> None:
         _check_options(dict.fromkeys(_BUILT_LATER), keep, functions, random, "tf")
+        _checks.check_flags(
+            code_context=code_context, compare_compiled=compare_compiled, raise_on_nan=raise_on_nan
+        )
+        _checks.check_name("name", name)
         _runtime.tensorflow()
         root = _roots.block(model)
         self._recording = Recording(

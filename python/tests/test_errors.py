@@ -391,3 +391,48 @@ def test_a_module_whose_init_did_not_call_its_base() -> None:
 
     trace = fs.trace(Bare(), tf.ones(2))
     assert trace.name == "Bare" and trace.op_counts() == {"Exp": 1}
+
+
+def nothing(x: Any) -> Any:
+    return x
+
+
+FLAGS = ("structure_only", "code_context", "compare_compiled", "raise_on_nan", "validate")
+WRONG = {
+    **{flag: [3, "yes", None, [True]] for flag in FLAGS},
+    "name": [3, b"x", ["name"]],
+    "signature": [3, b"x"],
+    "random_seed": ["a", 1.5, -1, 2**32, True, [1]],
+    "save": [3, 1.5, object()],
+    "halt": [object()],
+    "functions": ["closed"],
+    "keep": ["some", None],
+    "random": ["fresh", None],
+    "backend": ["torch", None],
+    "save_budget": ["lots", -1, float("nan")],
+    "storage": [3, True],
+}
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [(option, value) for option, values in WRONG.items() for value in values]
+)
+def test_an_option_of_a_wrong_kind_is_named(option: str, value: Any) -> None:
+    with pytest.raises(fs.FlowScopeError) as caught:
+        fs.trace(nothing, tf.ones(2), **{option: value})
+    assert option in str(caught.value) or option in ("save", "halt", "storage", "functions")
+    assert checks.left_behind() == []
+
+
+@pytest.mark.parametrize("option", ["code_context", "compare_compiled", "raise_on_nan", "name"])
+def test_an_option_of_a_block_of_a_wrong_kind_is_named(option: str) -> None:
+    with pytest.raises(fs.FlowScopeError, match=option):
+        fs.capture(**{option: 3})
+
+
+def test_a_seed_of_numpy_is_a_seed() -> None:
+    draws = [
+        fs.trace(tf.random.normal, ((3,),), random_seed=seed).output.numpy()
+        for seed in (7, np.int64(7))
+    ]
+    assert (draws[0] == draws[1]).all()
