@@ -114,9 +114,14 @@ bool NeedsGraph(const BodyNode& node, const Body&) {
     return true;
   }
   if (StartsWithAny(op, {"DTensor", "TPU"})) return true;
-  // Most ops of XLA exist for its compiler only; a few have a kernel of their own.
-  if (op.starts_with("Xla")) return !tf::HasKernelOn(std::string(op), "CPU");
   return op.starts_with('_') && node.op != nullptr && node.kind != NodeKind::kCall;
+}
+
+// Most ops of XLA exist for its compiler only; a few have a kernel of their own, and so may run.
+bool HasNoKernel(const BodyNode& node, const Body&) {
+  if (node.op == nullptr || node.kind != NodeKind::kOp) return false;
+  const std::string type(node.def->op);
+  return !(type.starts_with("Xla") ? tf::HasKernelOn(type, "CPU") : tf::HasKernel(type));
 }
 
 // Attributes by which TensorFlow replaces the node, or picks another kernel, before it runs. Eager
@@ -133,7 +138,7 @@ bool HasBadAttr(const BodyNode& node, const Body&) { return !node.bad_attr.empty
 bool HasUnboundAttr(const BodyNode& node, const Body&) { return !node.unbound.empty(); }
 
 constexpr auto kAlways = RefuseWhen::kAlways;
-constexpr std::array<RefuseRow, 15> kRows = {{
+constexpr std::array<RefuseRow, 16> kRows = {{
     {kMalformed, kAlways, "has a definition that cannot be read", nullptr},
     {kMissingFunction, kAlways, "calls a function that TensorFlow's context does not have",
      nullptr},
@@ -156,6 +161,8 @@ constexpr std::array<RefuseRow, 15> kRows = {{
      HasTensorAttr},
     {"needs_graph", kAlways, "has an op that exists only for passes over a whole graph",
      NeedsGraph},
+    {"no_kernel", kAlways, "has an op for which no kernel is there: only a compiler makes it run",
+     HasNoKernel},
     {"rewritten", kAlways, "has a node that TensorFlow rewrites before it runs", IsRewritten},
     {"bad_attr", kAlways, "has an attribute that is missing or of a kind not known here",
      HasBadAttr},

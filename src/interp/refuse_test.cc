@@ -89,6 +89,15 @@ std::vector<RowCase> RowCases() {
        "ImageSummary"},
       {"needs_graph", [=] { unary("AccumulateNV2", {{"N", fake::IntAttr(1)}}, "sum"); },
        "AccumulateNV2"},
+      {"no_kernel",
+       [] {
+         FunctionWriter("f")
+             .Arg("x")
+             .Node("n", "XlaDot", {"x", "x"})
+             .Returns("r", "n:output:0")
+             .Add();
+       },
+       "'n' (XlaDot)"},
       {"rewritten", [=] { unary("Neg", {{"_tpu_replicate", fake::StringAttr("cluster")}}, "y"); },
        "'n' (Neg)"},
       {"bad_attr", [=] { unary("Neg", {{"what", "\xea\x04\x01x"}}, "y"); }, "attribute 'what'"},
@@ -260,6 +269,18 @@ TEST_F(RefuseTest, ACollectiveOfOneIsAnOpLikeAnyOther) {
       .Returns("r", "n:data:0")
       .Add();
   EXPECT_TRUE(WhyRefused("f").has_value());  // nobody knows before it runs
+}
+
+TEST_F(RefuseTest, AnOpThatOnlyXlaKnowsIsNotRun) {
+  FunctionWriter("f").Arg("x").Node("n", "XlaDot", {"x", "x"}).Returns("r", "n:output:0").Add();
+  EXPECT_TRUE(WhyRefused("f").has_value());
+  // Where TensorFlow does not tell of kernels, an op of XLA is taken to have none, any other one.
+  tf::CApi api = fake::FakeApi();
+  api.TF_GetRegisteredKernelsForOp = nullptr;
+  tf::SetCApiForTesting(api);
+  EXPECT_TRUE(WhyRefused("f").has_value());
+  FunctionWriter("g").Arg("x").Node("n", "Log", {"x"}).Returns("r", "n:y:0").Add();
+  EXPECT_EQ(WhyRefused("g"), std::nullopt);
 }
 
 TEST_F(RefuseTest, AResourceWithANameIsRun) {

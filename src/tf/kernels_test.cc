@@ -24,6 +24,12 @@ TEST(KernelsTest, FindsTheDevice) {
   EXPECT_FALSE(*ListsKernelOn("", "CPU"));
 }
 
+TEST(KernelsTest, KernelsOfXlaAreNone) {
+  EXPECT_TRUE(*ListsKernel(ListOf({"XLA_CPU_JIT", "GPU"})));
+  EXPECT_FALSE(*ListsKernel(ListOf({"XLA_CPU_JIT", "XLA_GPU_JIT"})));
+  EXPECT_FALSE(*ListsKernel(""));
+}
+
 TEST(KernelsTest, SaysThatBytesAreNoList) { EXPECT_FALSE(ListsKernelOn("\x0a\x7f", "CPU").ok()); }
 
 }  // namespace

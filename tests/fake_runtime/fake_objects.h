@@ -90,6 +90,7 @@ void ResetRandom(uint64_t seed);
 
 // A serialized OpList of everything FindKernel knows, and of ops that function bodies have.
 const std::string& OpListBytes();
+std::string KernelListBytes(std::string_view op);  // a serialized KernelList
 
 // Ends the test program with a message: the code under test broke the C API's rules.
 [[noreturn]] void Misuse(const std::string& what);

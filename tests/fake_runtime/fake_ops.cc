@@ -240,6 +240,11 @@ void FillContexts(tf::CApi& api) {
   api.TF_GetAllOpList = [] {
     return FakeApi().TF_NewBufferFromString(OpListBytes().data(), OpListBytes().size());
   };
+  api.TF_GetRegisteredKernelsForOp = [](const char* name, TF_Status* status) {
+    Set(status, kOk, "");
+    const std::string list = KernelListBytes(name);
+    return FakeApi().TF_NewBufferFromString(list.data(), list.size());
+  };
 }
 
 }  // namespace

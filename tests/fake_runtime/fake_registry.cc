@@ -85,6 +85,7 @@ const std::vector<OpSpec>& FunctionSpecs() {
       {"FIFOQueueV2", {}, {"handle: resource"}, {"shared_name: string = "}, true},
       {"ImageSummary", {"tag: string"}, {"summary: string"}, {"bad_color: tensor"}},
       {"AccumulateNV2", {"inputs: N * T"}, {"sum: T"}, {"N: int", "T: type"}},
+      {"XlaDot", {"lhs: T", "rhs: T"}, {"output: T"}, {"T: type"}},
       {"_Send", {"tensor: T"}, {}, {"T: type", "tensor_name: string"}, true},
       {"StatelessRandomUniform",
        {"shape: T", "seed: Tseed"},
@@ -222,6 +223,17 @@ std::string Serialize() {
 const std::string& OpListBytes() {
   static const std::string bytes = Serialize();
   return bytes;
+}
+
+// One kernel for each op: of XLA's compiler where the op is XLA's, else of the CPU.
+std::string KernelListBytes(std::string_view op) {
+  std::string kernel;
+  protozero::pbf_writer writer(kernel);
+  writer.add_string(1, std::string(op));
+  writer.add_string(2, op.starts_with("Xla") ? "XLA_CPU_JIT" : "CPU");
+  std::string list;
+  protozero::pbf_writer(list).add_message(1, kernel);
+  return list;
 }
 
 }  // namespace flowscope::fake
