@@ -8,20 +8,17 @@ read are matched to the model's layers (``_scopes``); such calls are marked "by 
 
 from __future__ import annotations
 
-import gc
 import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from . import _autograph, _runtime, _scopes
+from . import _autograph, _graphs, _runtime, _scopes
 from ._traced import TracedCall, Value, num_ops
 
 # Nodes for which the interpreter runs no op.
 _NEVER_RUN = ("Const", "Placeholder", "NoOp")
 _GRADIENT = "gradient_tape/"
 
-# What TensorFlow knows a function by -> the graph that it was made from, for as long as that lives.
-_graph_of: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
 _notes: weakref.WeakKeyDictionary[Any, GraphNotes] = weakref.WeakKeyDictionary()
 # By the outermost graph: those below it that have notes; and what _related_notes made of them.
 _noted_below: weakref.WeakKeyDictionary[Any, weakref.WeakSet[Any]] = weakref.WeakKeyDictionary()
@@ -31,8 +28,6 @@ _related: weakref.WeakKeyDictionary[Any, tuple[int, list[dict[str, TracedCall]]]
 _bodies: weakref.WeakKeyDictionary[Any, tuple[Callable[[], Any], Body]] = (
     weakref.WeakKeyDictionary()
 )
-# Functions whose graph is nowhere to be found: TensorFlow gives a name only once.
-_unknown: set[str] = set()
 
 Line = tuple[str, int, str]  # file, line, function
 
@@ -53,12 +48,6 @@ class Body(NamedTuple):
     lines: list[Line]
     silent: list[tuple[str, int]]
     by_name: bool
-
-
-def register(name: Any, graph: Any) -> None:
-    """A function of TensorFlow's context was made from ``graph``."""
-    text = name.decode() if isinstance(name, bytes) else str(name)
-    _graph_of[text] = graph
 
 
 def enter_part(session: Any, name: str) -> Callable[[], None]:
@@ -133,12 +122,8 @@ class Bodies:
 
     def describe(self, function: str) -> Any:
         """Calls, nodes, values and lines of a function's body; None where nothing is known."""
-        graph = _graph_of.get(function)
-        if graph is None and function not in _unknown:
-            _find_functions()
-            graph = _graph_of.get(function)
+        graph = _graphs.graph_of(function)
         if graph is None:
-            _unknown.add(function)
             return None
         body = self._body(graph)
         self.by_name = self.by_name or body.by_name
@@ -352,17 +337,6 @@ def _add_values(value: Any, path: str, call: TracedCall, out: list[tuple[str, Va
         if op is None or graph is None:
             return
         out.append((path, (op.name, value.value_index)))
-
-
-def _find_functions() -> None:
-    """Registers functions that were made before: TensorFlow keeps no list of their graphs."""
-    from tensorflow.python.eager.polymorphic_function import atomic_function
-
-    kind = atomic_function.AtomicFunction
-    for function in [item for item in gc.get_objects() if type(item) is kind]:
-        graph = getattr(function, "_cached_graph", None)
-        if graph is not None:
-            register(function.name, graph)
 
 
 def _lines_of(ops: list[Any]) -> dict[str, Line]:

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
-from . import _autograph, _bodies, _core
+from . import _autograph, _bodies, _core, _graphs
 
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: classes written in C
 
@@ -160,7 +160,7 @@ def _registered(original: Any) -> Any:
     @functools.wraps(original)
     def from_func_graph(name: Any, graph: Any, *args: Any, **kwargs: Any) -> Any:
         function = original(name, graph, *args, **kwargs)
-        _bodies.register(name, graph)
+        _graphs.register(name, graph)
         return function
 
     return from_func_graph

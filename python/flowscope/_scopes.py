@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from . import _runtime
+from . import _runtime, _training
 from ._found import Discovery
 from ._traced import BY_NAME, TracedCall
 
@@ -44,6 +44,7 @@ class _Matcher:
         if not self._calls:
             return None
         self._connect(owners)
+        _training.tell(self._ops, owners, self._calls.values())
         return owners
 
     def _modules_read(self, found: Discovery) -> dict[str, set[int]]:

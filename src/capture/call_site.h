@@ -30,7 +30,7 @@ class CallSiteProvider {
   // The key of a line that is known already.
   virtual LocationId Add(const CallSite& site) = 0;
 
-  // What a key stands for. Called once per key, when the recording ends.
+  // What a key stands for. Called once per key when the recording ends, and for an error's line.
   virtual CallSite Resolve(LocationId key) = 0;
 };
 

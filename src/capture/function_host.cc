@@ -23,12 +23,15 @@ std::string ReadableFunctionName(std::string_view name) {
 void FunctionHost::Execute(const interp::NodeInfo& node, TFE_Op* op, TFE_TensorHandle** outputs,
                            int* num_outputs, TF_Status* status) {
   const BodyOrigin origin = scopes_.Before(node.name);
-  const LocationId location = origin.location == kNoId ? location_ : origin.location;
+  const LocationId location =
+      origin.location == kNoId ? location_ : recorder_.LocationOf(origin.location);
   recorder_.ExecuteOp(op, outputs, num_outputs, status,
                       {location, node.name, scopes_.ModuleOf(origin.gradient_of), origin.backward});
-  if (tf::Api().TF_GetCode(status) == 0) {
-    scopes_.Made(node.name, {outputs, static_cast<size_t>(*num_outputs)});
+  if (tf::Api().TF_GetCode(status) != 0) {
+    recorder_.AddLineTo(status, location);
+    return;
   }
+  scopes_.Made(node.name, {outputs, static_cast<size_t>(*num_outputs)});
 }
 
 void FunctionHost::OnConstant(const interp::NodeInfo& node, TFE_TensorHandle* value) {

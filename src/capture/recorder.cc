@@ -68,6 +68,7 @@ void Recorder::OnCopy(const TFE_TensorHandle* original, TFE_TensorHandle* copy) 
 
 Recorder::Recorder(RecordOptions options, std::shared_ptr<CallSiteProvider> call_sites)
     : options_(std::move(options)),
+      interpreter_(Plans(), {options_.interpret_random}),
       call_sites_(std::move(call_sites)),
       start_(std::chrono::steady_clock::now()),
       payloads_(std::make_shared<LivePayloads>()),

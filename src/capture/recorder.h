@@ -127,6 +127,10 @@ class Recorder {
   void OnValueRead(TFE_TensorHandle* handle);
 
   // Interpreter side.
+  // The location of an op whose line has this key.
+  LocationId LocationOf(LocationId key) { return key == kNoId || !lines_now_ ? key : RowOf(key); }
+  // Adds the line of a location to an error of TensorFlow's, unless we made the op fail.
+  void AddLineTo(TF_Status* status, LocationId location) const;
   void AddBodyConstant(TFE_TensorHandle* value, std::string_view name);
   RegionId OpenBodyRegion(const interp::RegionInfo& info, OpId call);
   // Null where nobody knows who asked for the function's ops.
@@ -227,6 +231,8 @@ class Recorder {
   bool ReplaceDraws(OpId id, std::span<TFE_TensorHandle*> outputs, int* num_outputs,
                     TF_Status* status);
   std::string FunctionOf(OpId call) const;
+  // One cache for the process: a function is planned once however often it is recorded.
+  static std::shared_ptr<interp::PlanCache> Plans();
   bool OpensFunction(OpId call);
   std::string FunctionToOpen(TFE_Context* context, OpId call);
   void RunInside(TFE_Context* context, const std::string& function, OpId call,
@@ -261,6 +267,7 @@ class Recorder {
 
   RecordOptions options_;
   const tf::StatusPtr asked_ = tf::NewStatus();  // of questions that cannot fail, at every op
+  interp::Interpreter interpreter_;
   std::shared_ptr<CallSiteProvider> call_sites_;
   std::unordered_map<std::string, std::shared_ptr<const BodyOrigins>> origins_;
   tf::HookLease hook_;

@@ -7,15 +7,11 @@
 #include "trace/attrs.h"
 
 namespace flowscope::capture {
-namespace {
 
-// One cache for the process: a function is planned once however often it is recorded.
-std::shared_ptr<interp::PlanCache> Plans() {
+std::shared_ptr<interp::PlanCache> Recorder::Plans() {
   static const std::shared_ptr<interp::PlanCache> plans = interp::NewPlanCache();
   return plans;
 }
-
-}  // namespace
 
 std::string Recorder::FunctionOf(OpId call) const {
   const OpRecord& op = builder_.tables().ops[call];
@@ -46,8 +42,7 @@ std::string Recorder::FunctionToOpen(TFE_Context* context, OpId call) {
   } else if (function.empty()) {
     reason = "the call does not name its function";
   } else {
-    interp::Interpreter interpreter(Plans(), {options_.interpret_random});
-    const interp::Interpreter::Findings findings = interpreter.Examine(context, function);
+    const interp::Interpreter::Findings findings = interpreter_.Examine(context, function);
     reason = findings.refused.value_or("");
     if (reason.empty()) NoteFindings(function, findings);
   }
@@ -71,10 +66,9 @@ void Recorder::NoteFindings(const std::string& function,
 void Recorder::RunInside(TFE_Context* context, const std::string& function, OpId call,
                          const std::vector<TFE_TensorHandle*>& inputs, TFE_TensorHandle** outputs,
                          int* num_outputs, TF_Status* status) {
-  interp::Interpreter interpreter(Plans(), {options_.interpret_random});
   FunctionHost host(*this, call, builder_.op(call).location);
   ++calls_inside_;
-  std::vector<tf::HandlePtr> results = interpreter.Run(context, function, inputs, host, status);
+  std::vector<tf::HandlePtr> results = interpreter_.Run(context, function, inputs, host, status);
   --calls_inside_;
   if (tf::Api().TF_GetCode(status) != 0) return;
   if (results.size() > static_cast<size_t>(*num_outputs)) {
@@ -112,6 +106,24 @@ void Recorder::CompareCompiled(TFE_Op* op, OpId call, TFE_TensorHandle* const* o
     difference->output = static_cast<uint32_t>(i);
     builder_.tables().compiled_differences.push_back(*difference);
   }
+}
+
+void Recorder::AddLineTo(TF_Status* status, LocationId location) const {
+  const bool is_ours = stopped_at_ != kNoId || !refused_.empty();
+  if (is_ours || location == kNoId || call_sites_ == nullptr) return;
+  CallSite site;
+  if (lines_now_) {
+    const LocationRecord& row = builder_.tables().locations[location];
+    const StringPool& strings = builder_.tables().strings;
+    site = {std::string(strings.View(row.file)), std::string(strings.View(row.function)),
+            std::string(strings.View(row.text)), row.line};
+  } else {
+    site = call_sites_->Resolve(location);
+  }
+  std::string message = tf::Api().TF_Message(status);
+  message += "\n\t [[asked for in " + site.file + ", line " + std::to_string(site.line) + ", in " +
+             site.function + (site.text.empty() ? "" : ": " + site.text) + "]]";
+  tf::Api().TF_SetStatus(status, tf::Api().TF_GetCode(status), message.c_str());
 }
 
 // The call's outputs are those of ops inside: consumers keep those as parents, and the call lists

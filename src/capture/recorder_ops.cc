@@ -146,8 +146,7 @@ void Recorder::LookAtContext(TFE_Context* context) {
 
 LocationId Recorder::Locate() {
   if (call_sites_ == nullptr || !(options_.code_context || lines_now_)) return kNoId;
-  const LocationId key = call_sites_->Current();
-  return key == kNoId || !lines_now_ ? key : RowOf(key);
+  return LocationOf(call_sites_->Current());
 }
 
 const Recorder::TypeInfo& Recorder::InfoOf(std::string_view type, TFE_Context* context) {

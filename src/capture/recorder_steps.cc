@@ -26,7 +26,8 @@ void Recorder::CloseStep(RegionId step) {
   steps_.back().end = static_cast<OpId>(builder_.tables().ops.size());
   while (steps_.size() > static_cast<size_t>(options_.keep_steps)) {
     AddNote("values of all steps but the last " + std::to_string(options_.keep_steps) +
-            " were let go (keep_steps=)");
+            (options_.sink == nullptr ? " were let go (keep_steps=)"
+                                      : " are in the file and not in memory (keep_steps=)"));
     ReleaseStep(steps_.front().first, steps_.front().end);
     steps_.pop_front();
   }
@@ -62,7 +63,7 @@ void Recorder::ReleaseValue(TensorId tensor) {
   if (handle == nullptr) return;
   TensorRecord& record = builder_.tables().tensors[tensor];
   if (record.state == PayloadState::kKept) {
-    record.state = PayloadState::kNotKept;
+    if (options_.sink == nullptr) record.state = PayloadState::kNotKept;  // else it is in the file
     values_.Forget(handle.get(), record.nbytes);
   }
   record.handle = 0;  // the address can come back as another's
