@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "trace/region_path.h"
+
 namespace flowscope {
 
 TraceBuilder::TraceBuilder() {
@@ -92,7 +94,7 @@ RegionId TraceBuilder::OpenRegion(RegionRecord region) {
 
 void TraceBuilder::CloseRegion(RegionId region) {
   const auto is_it = [region](const Scope& s) { return s.is_region && s.region == region; };
-  if (std::none_of(scopes_.begin() + 1, scopes_.end(), is_it)) return;
+  if (std::none_of(scopes_.rbegin(), scopes_.rend() - 1, is_it)) return;
   while (!is_it(scopes_.back())) CloseScope(EndOfLastOp(), true);
   CloseScope(EndOfLastOp(), false);
 }
@@ -102,13 +104,7 @@ int64_t TraceBuilder::EndOfLastOp() const {
 }
 
 StringId TraceBuilder::RegionPathWithoutIterations(RegionId region) {
-  std::string path;
-  for (; region != kNoId && tables_.regions[region].kind != RegionKind::kRoot;
-       region = tables_.regions[region].parent) {
-    std::string part(tables_.strings.View(tables_.regions[region].name));
-    path = path.empty() ? part : part + "/" + path;
-  }
-  return Intern(path);
+  return Intern(RegionPathOf(tables_, region, false));
 }
 
 void TraceBuilder::AssignSite(OpRecord& op, Scope& scope) {

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "trace/region_path.h"
+
 namespace flowscope {
 namespace {
 
@@ -153,21 +155,7 @@ std::string Trace::CallLabel(ModuleCallId id) const {
 }
 
 std::string Trace::RegionPath(RegionId id, bool with_iterations) const {
-  std::vector<std::string> parts;
-  for (; id != kNoId && region(id).kind != RegionKind::kRoot; id = region(id).parent) {
-    const RegionRecord& record = region(id);
-    std::string part(str(record.name));
-    if (record.kind == RegionKind::kIteration && with_iterations) {
-      part += "[" + std::to_string(record.index) + "]";
-    }
-    parts.push_back(std::move(part));
-  }
-  std::string path;
-  for (auto it = parts.rbegin(); it != parts.rend(); ++it) {
-    if (!path.empty()) path += '/';
-    path += *it;
-  }
-  return path;
+  return RegionPathOf(tables_, id, with_iterations);
 }
 
 std::string_view Trace::ModuleAddress(OpId id) const {

@@ -1,9 +1,13 @@
 #include "trace/trace.h"
 
+#include <algorithm>
+#include <functional>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "trace/lint.h"
+#include "trace/region_path.h"
 #include "trace/testing.h"
 
 namespace flowscope {
@@ -106,6 +110,24 @@ TEST(Trace, OpsOfSiblingsAreNotInTheModuleCall) {
   const auto trace = m.Finish();
   EXPECT_TRUE(trace->InModuleCall(1, 1));
   EXPECT_FALSE(trace->InModuleCall(1, 0));
+}
+
+TEST(Trace, ALongRegionPathIsShownByItsEnds) {
+  TraceMaker m;
+  const std::function<void(size_t)> nest = [&](size_t left) {
+    if (left == 0) return void(m.Op("Abs"));
+    m.Function("f" + std::to_string(left), [&] { nest(left - 1); });
+  };
+  nest(kMostRegionNames);
+  nest(kMostRegionNames + 3);
+  const auto trace = m.Finish();
+  const std::string whole = trace->RegionPath(trace->op(0).region);
+  EXPECT_EQ(std::ranges::count(whole, '/'), kMostRegionNames - 1);
+  const std::string cut = trace->RegionPath(trace->op(1).region);
+  EXPECT_EQ(std::ranges::count(cut, '/'), kMostRegionNames);
+  EXPECT_NE(cut.find("f36/(3 more)/f32"), std::string::npos);
+  EXPECT_EQ(cut.substr(cut.size() - 3), "/f1");
+  EXPECT_EQ(Lint(*trace), std::vector<std::string>());
 }
 
 TEST(Trace, RegionPathWithAndWithoutIterations) {
