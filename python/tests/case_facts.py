@@ -139,10 +139,6 @@ def check_op_did_not_run(run: Run, op_type: str) -> None:
     assert not ops_of(run.trace, op_type)
 
 
-def check_any_op_ran(run: Run, op_types: list[str]) -> None:
-    assert set(op_types) & _types(run), f"none of {op_types} among {_types(run)}"
-
-
 def check_op_order(run: Run, wanted: list[str]) -> None:
     assert [op.type for op in run.trace.ops if op.type in wanted] == wanted
 
@@ -261,10 +257,47 @@ def check_signature_inputs(run: Run, names: list[str]) -> None:
     assert sorted(op.name for op in run.trace.inputs) == names
 
 
-def check_branches(run: Run, names: list[str]) -> None:
-    text = " ".join(str(r.path) for r in run.trace.regions if r.kind == "branch")
-    for name in names:
-        assert name in text
+def check_taken(run: Run, names: list[str]) -> None:
+    """One branch region for each of the names, which the case gives to its true branches."""
+    taken = [r for r in run.trace.regions if r.kind == "branch"]
+    assert len(taken) == len(names)
+    for region in taken:
+        assert region.path.endswith(":then_branch") and region.index == 0
+        assert bool(region.predicate) and region.ops
+
+
+def check_untaken(run: Run, names: list[str]) -> None:
+    """Nothing is claimed of the other branches, whose functions are in the graph."""
+    graph = graph_of(run)
+    branches = [op.get_attr("else_branch").name for op in graph.get_operations() if is_if(op)]
+    assert len(branches) == len(names)
+    assert not [r for r in run.trace.regions if r.path.endswith(":else_branch")]
+
+
+def is_if(op: Any) -> bool:
+    return op.type in ("If", "StatelessIf")
+
+
+def graph_of(run: Run) -> Any:
+    """The graph of the function that the case calls."""
+    concrete = getattr(run.root, "get_concrete_function", None)
+    return run.root.graph if concrete is None else concrete(*run.args, **run.kwargs).graph
+
+
+def check_loop_op_types(run: Run, wanted: list[str]) -> None:
+    """Every iteration is one of a node of the graph with such a type."""
+    nodes = {op.name: op.type for op in graph_of(run).get_operations()}
+    turns = [r.path.rpartition("/")[2] for r in run.trace.regions if r.kind == "iteration"]
+    types = {nodes[turn.partition("[")[0]] for turn in turns}
+    assert types and types <= set(wanted)
+
+
+def check_top_level_call_ops(run: Run, wanted: list[str]) -> None:
+    """The graph's calls of such types are opened, each as a function right below the graph's."""
+    calls = [op for op in graph_of(run).get_operations() if op.type in wanted]
+    inside = [r for r in run.trace.regions if r.kind == "function" and r.path.count("/") == 1]
+    assert calls and len(inside) == len(calls)
+    assert all(list(region.ops) for region in inside)
 
 
 def check_backward(run: Run, entry: Any) -> None:
@@ -303,8 +336,8 @@ CHECKS: dict[str, Check] = {
     "output_relation": check_output_relation,
     "infer_output": check_infer_output,
     "last_states": check_values_anywhere,
-    "top_level_call_ops": check_any_op_ran,
-    "loop_op_types": check_any_op_ran,
+    "top_level_call_ops": check_top_level_call_ops,
+    "loop_op_types": check_loop_op_types,
     "op_order": check_op_order,
     "first_nonfinite": check_first_nonfinite,
     "first_nan": check_first_nan,
@@ -319,8 +352,8 @@ CHECKS: dict[str, Check] = {
     "shared_variable": check_shared_variable,
     "signature_inputs": check_signature_inputs,
     "signature_outputs": check_signature_outputs,
-    "taken": check_branches,
-    "untaken": check_branches,
+    "taken": check_taken,
+    "untaken": check_untaken,
     "first_backward_bad": check_backward,
     "safe_grad": check_backward,
     "where_log_grad": check_backward,

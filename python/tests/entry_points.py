@@ -85,8 +85,18 @@ def plain_cnn() -> Any:
 def lstm() -> Any:
     inputs = keras.Input((6, FEATURES))
     x = keras.layers.LSTM(5, return_sequences=True)(inputs)
+    x = keras.layers.BatchNormalization()(x)
     x = keras.layers.Dropout(0.3, seed=11)(x)
     x = keras.layers.LSTM(4)(x)
+    return keras.Model(inputs, keras.layers.Dense(CLASSES, name="head")(x))
+
+
+def recurrent() -> Any:
+    """Every recurrent layer of Keras that is no LSTM, each compiled as a loop of its own."""
+    inputs = keras.Input((6, FEATURES))
+    x = keras.layers.Bidirectional(keras.layers.GRU(4, return_sequences=True))(inputs)
+    x = keras.layers.SimpleRNN(5, return_sequences=True)(x)
+    x = keras.layers.RNN([keras.layers.LSTMCell(4), keras.layers.GRUCell(3)])(x)
     return keras.Model(inputs, keras.layers.Dense(CLASSES, name="head")(x))
 
 
@@ -106,6 +116,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "cnn": cnn,
     "lstm": lstm,
     "transformer": transformer,
+    "recurrent": recurrent,
     "plain_cnn": plain_cnn,
 }
 
@@ -197,6 +208,21 @@ def function_entry(
     return run
 
 
+def concrete_entry(body: Callable[..., Any], *args: Any, within: bool) -> Any:
+    """A ConcreteFunction: called by itself, or from another function."""
+
+    def run(how: str) -> list[np.ndarray]:
+        keras.utils.set_random_seed(5)
+        if how == EAGER:
+            return arrays(body(*args))
+        called = tf.function(body).get_concrete_function(*args)
+        if within:
+            called = tf.function(lambda *given, inner=called: inner(*given))
+        return arrays(recorded(how, None, lambda: called(*args)))
+
+    return run
+
+
 def sample(*shape: int) -> Any:
     return tf.constant(np.random.default_rng(3).normal(size=shape).astype("f4"))
 
@@ -240,6 +266,18 @@ def saved_model_layer(folder: str) -> Callable[[str], list[np.ndarray]]:
     return run
 
 
+def generate(how: str) -> list[np.ndarray]:
+    """A tiny causal language model of keras_hub: its cache, and one iteration for every token."""
+    import causal_model
+
+    model = causal_model.build("greedy", run_eagerly=how == EAGER)
+    result = recorded(
+        how, model, lambda: model.generate(causal_model.prompt(), stop_token_ids=None)
+    )
+    logits = model(causal_model.prompt())  # the weights are what they were
+    return [*arrays(result), np.asarray(logits)]
+
+
 def entry_points(folder: str) -> list[EntryPoint]:
     """All of them; ``folder`` is where a SavedModel may be written."""
     found = [
@@ -258,8 +296,14 @@ def entry_points(folder: str) -> list[EntryPoint]:
         for method in ("predict", "predict_on_batch", "evaluate", "fit")
         for name in ("cnn", "lstm", "transformer")
     ]
+    found.append(EntryPoint("predict, recurrent", "", keras_method("recurrent", "predict")))
+    found.append(EntryPoint("generate, keras_hub GPT-2", "", generate))
     x = sample(4, 8)
     found += [
+        EntryPoint("ConcreteFunction, as root", "", concrete_entry(dense_net, x, within=False)),
+        EntryPoint(
+            "ConcreteFunction, called within", "", concrete_entry(dense_net, x, within=True)
+        ),
         EntryPoint("tf.function, dense layers", "", function_entry(dense_net, x)),
         EntryPoint("jit_compile=True", "", function_entry(dense_net, x, jit_compile=True)),
         EntryPoint("tf.while_loop", "", function_entry(newton, tf.abs(x) + 1.0)),

@@ -11,15 +11,11 @@ import pytest
 from case_facts import Fact, check, facts
 from case_runs import CASES, module_of, run_of
 
-REGIONS = "loops, branches and calls inside a function are regions of the trace, not ops"
 BACKWARD = "needs a recorded backward pass"
 
 # Facts that wait for a later step, by the id of the fact. A fact that comes true is reported as a
 # failure (strict), so that its line here goes.
 WAITING = {
-    "case10:loop_op_types": REGIONS,
-    "case11:taken": REGIONS,
-    "case19:top_level_call_ops": REGIONS,
     "case??:grads:*": BACKWARD,
     "case22:bad_index": BACKWARD,
     "case22:first_backward_bad": BACKWARD,
@@ -29,7 +25,6 @@ WAITING = {
 # Entries that state no fact of a trace.
 EMPTY = {
     "case11:retake:args": "the arguments of the retake, no fact",
-    "case11:untaken": REGIONS,
 }
 SMOKE = ("case01:*", "case03:tensors:*", "case09:path_calls:*", "case18:*", "case21:*")
 
@@ -42,8 +37,7 @@ def marks(fact: Fact) -> list[Any]:
     found: list[Any] = []
     waits = reason(fact, WAITING)
     if waits is not None:
-        raises = fs.FlowScopeError if waits == BACKWARD else AssertionError
-        found.append(pytest.mark.xfail(strict=True, raises=raises, reason=waits))
+        found.append(pytest.mark.xfail(strict=True, raises=fs.FlowScopeError, reason=waits))
     if any(fnmatch.fnmatch(fact.id, glob) for glob in SMOKE) and waits is None:
         found.append(pytest.mark.smoke)
     return found
@@ -76,6 +70,13 @@ def test_the_record_is_whole(case: str) -> None:
     trace = run_of(case).trace
     assert list(trace.lint()) == []
     assert trace.completeness["unexplained"] == 0
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_op_is_opaque(case: str) -> None:
+    """The case's own call, and every function that it reaches, is open."""
+    trace = run_of(case).trace
+    assert [(op.label, op.opaque_reason) for op in trace if op.opaque or op.opaque_reason] == []
 
 
 @pytest.mark.parametrize("case", CASES)
