@@ -24,6 +24,9 @@ class Spent(NamedTuple):
     def __add__(self, other: tuple[Any, ...]) -> Spent:
         return Spent(self.wall + other[0], self.cpu + other[1])
 
+    def __truediv__(self, other: Spent) -> Spent:
+        return Spent(self.wall / other.wall, self.cpu / other.cpu)
+
 
 def spent_by(run: Run) -> Spent:
     """What one run takes; what it gives back is dropped before the next, unclocked."""

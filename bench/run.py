@@ -17,6 +17,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import files
+import functions
 import measure
 import peers
 import workloads
@@ -36,6 +37,9 @@ def options() -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
     parser.add_argument(
         "--peers", action="store_true", help="beside TorchLens and tfdbg, in build/peers"
+    )
+    parser.add_argument(
+        "--functions", action="store_true", help="the first recording of a compiled function too"
     )
     parser.add_argument(
         "--files", action="store_true", help="save, load and streaming beside a plain copy"
@@ -102,6 +106,14 @@ def main() -> int:
         for result in peers.results(names, chosen.rounds):
             results.append(result)
             print(result["failed"] if "failed" in result else line(result), flush=True)
+    if chosen.functions:
+        print(
+            "\ncompiled functions, opened for the first time and again, over their eager bodies\n"
+        )
+        print(HEADER)
+        for result in (r for name in names for r in functions.results(name, chosen.rounds)):
+            results.append(result)
+            print(line(result), flush=True)
     if chosen.files:
         print("\nfiles: seconds, and what the budget allows\n")
         for result in (r for name in names for r in files.results(name, chosen.rounds)):
