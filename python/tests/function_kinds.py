@@ -18,16 +18,22 @@ KINDS: dict[str, Callable[[], Call]] = {}
 STATE: dict[str, Callable[[], Call]] = {}
 # Closed by the refuse-list, by name of the kind: a part of the reason.
 CLOSED: dict[str, str] = {}
+# Of float ops that TensorFlow's rewriting of a graph changes in the last bits.
+CLOSE: set[str] = set()
 
 
 def kind(
-    table: dict[str, Callable[[], Call]] = KINDS, closed: str = ""
+    table: dict[str, Callable[[], Call]] = KINDS, closed: str = "", close: bool = False
 ) -> Callable[[Callable[[], Call]], Callable[[], Call]]:
+    """Puts a factory into a table; ``closed``: part of the reason why its function stays so."""
+
     def add(factory: Callable[[], Call]) -> Callable[[], Call]:
         name = factory.__name__
         table[name] = factory
         if closed:
             CLOSED[name] = closed
+        if close:
+            CLOSE.add(name)
         return factory
 
     return add
