@@ -226,6 +226,72 @@ def python_functions() -> Call:
 
 
 @kind()
+def python_functions_with_tapes() -> Call:
+    """What Python finds on its thread is not what the caller of the function left there."""
+    inner = tf.function(lambda x: x * x + 1.0)
+    seen: list[Any] = []
+
+    def gradient(x: Any) -> Any:
+        seen.append((tf.executing_eagerly(), x.device))
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = inner(x) * x
+        return tape.gradient(y, x)
+
+    @tf.function
+    def f(x: Any) -> Any:
+        return tf.py_function(gradient, [x], tf.float32) + 1.0
+
+    def call(n: int) -> Any:
+        with tf.GradientTape() as around, tf.device("/cpu:0"), tf.name_scope("outer"):
+            x = vector(n)
+            around.watch(x)
+            y = f(x)
+        return y, [str(part) for part in seen]
+
+    return call
+
+
+@kind()
+def a_gradient_of_a_python_function_inside() -> Call:
+    @tf.function
+    def f(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.py_function(lambda v: v * v * 3.0, [x], tf.float32)
+        return y, tape.gradient(y, x)
+
+    return lambda n: f(vector(n))
+
+
+@kind()
+def a_gradient_through_a_python_function() -> Call:
+    f = tf.function(lambda x: tf.py_function(lambda v: v * v * 3.0, [x], tf.float32) * 2.0)
+
+    def call(n: int) -> Any:
+        x = vector(n)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        return y, tape.gradient(y, x)
+
+    return call
+
+
+@kind()
+def python_functions_inside_of_each_other() -> Call:
+    inner = tf.function(lambda x: tf.py_function(lambda v: v + 1.0, [x], tf.float32) * 2.0)
+
+    @tf.function
+    def f(x: Any) -> Any:
+        for _ in tf.range(2):
+            x = tf.ensure_shape(tf.py_function(lambda v: inner(v) - 1.0, [x], tf.float32), [4])
+        return x
+
+    return lambda n: f(vector(n))
+
+
+@kind()
 def an_error_inside_of_a_loop() -> Call:
     @tf.function
     def f(x: Any) -> Any:

@@ -20,13 +20,30 @@ std::string ReadableFunctionName(std::string_view name) {
   return std::string(numbered ? name.substr(0, end - 1) : name);
 }
 
+namespace {
+
+// Ops whose kernel calls Python.
+bool CallsPython(std::string_view op) {
+  return op == "EagerPyFunc" || op == "PyFunc" || op == "PyFuncStateless";
+}
+
+}  // namespace
+
 void FunctionHost::Execute(const interp::NodeInfo& node, TFE_Op* op, TFE_TensorHandle** outputs,
                            int* num_outputs, TF_Status* status) {
   const BodyOrigin origin = scopes_.Before(node.name);
   const LocationId location =
       origin.location == kNoId ? location_ : recorder_.LocationOf(origin.location);
-  recorder_.ExecuteOp(op, outputs, num_outputs, status,
-                      {location, node.name, scopes_.ModuleOf(origin.gradient_of), origin.backward});
+  const Recorder::Place place{location, node.name, scopes_.ModuleOf(origin.gradient_of),
+                              origin.backward};
+  const auto execute = [&] { recorder_.ExecuteOp(op, outputs, num_outputs, status, place); };
+  // TensorFlow's executor would call it on a thread of its own, where no tape, scope or setting of
+  // the thread that called the function reaches: on this one tapes are off for the call.
+  if (CallsPython(node.op)) {
+    recorder_.OnOwnThread(execute);
+  } else {
+    execute();
+  }
   if (tf::Api().TF_GetCode(status) != 0) {
     recorder_.AddLineTo(status, location);
     return;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <ctime>
 #include <mutex>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "capture/hook_targets.h"
@@ -47,6 +49,21 @@ void Recorder::Abandon(std::shared_ptr<Recorder> recorder) {
   }
   left.self_ = std::move(recorder);
   left.abandoned_.store(true, std::memory_order_release);
+}
+
+void Recorder::OnOwnThread(const std::function<void()>& work) {
+  const auto recorded = [&] {
+    t_current = this;
+    work();
+    t_current = nullptr;
+  };
+  std::thread thread;
+  try {
+    thread = std::thread(recorded);
+  } catch (const std::system_error&) {
+    return work();
+  }
+  thread.join();
 }
 
 int Recorder::NumLiving() {

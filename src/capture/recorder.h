@@ -129,6 +129,9 @@ class Recorder {
   // Interpreter side.
   // The location of an op whose line has this key.
   LocationId LocationOf(LocationId key) { return key == kNoId || !lines_now_ ? key : RowOf(key); }
+  // Does the work on a thread of its own, which is recorded meanwhile as this one is; this one
+  // waits. On this thread where no other can be started.
+  void OnOwnThread(const std::function<void()>& work);
   // Adds the line of a location to an error of TensorFlow's, unless we made the op fail.
   void AddLineTo(TF_Status* status, LocationId location) const;
   void AddBodyConstant(TFE_TensorHandle* value, std::string_view name);
