@@ -44,33 +44,34 @@ if(fake_tests)
   flowscope_test(fake_runtime_test SOURCES ${fake_tests} LINKS flowscope_fake_runtime)
 endif()
 
-# Bounded runs of the fuzzers.
-if(TARGET flowscope_fake_runtime AND NOT FLOWSCOPE_TEST_FOLDERS)
-  flowscope_test(saved_model_mutations_test
-    SOURCES "${PROJECT_SOURCE_DIR}/tests/fuzz/saved_model_fuzz.cc"
-            "${PROJECT_SOURCE_DIR}/tests/fuzz/saved_model_mutations_test.cc"
-    LINKS flowscope_savedmodel flowscope_fake_runtime)
-endif()
-
 # Libraries laid out as an installed TensorFlow, which tf_test patches.
 if(TARGET tf_test AND EXISTS "${PROJECT_SOURCE_DIR}/tests/fake_tensorflow/CMakeLists.txt")
   add_subdirectory("${PROJECT_SOURCE_DIR}/tests/fake_tensorflow" fake_tensorflow)
 endif()
 
-# Fuzz targets: with clang one libFuzzer binary each, to be run for as long as one likes; with every
-# compiler a driver that runs a fixed number of mutations as a test, under the preset's sanitizers.
-if(TARGET flowscope_fake_runtime AND TARGET flowscope_interp)
-  set(fuzz_target "${PROJECT_SOURCE_DIR}/tests/fuzz/function_def_fuzz.cc")
-  add_executable(function_def_fuzz_driver
-    ${fuzz_target} "${PROJECT_SOURCE_DIR}/tests/fuzz/fuzz_driver.cc")
-  target_link_libraries(function_def_fuzz_driver PRIVATE flowscope_fake_runtime flowscope_interp)
-  target_include_directories(function_def_fuzz_driver PRIVATE "${PROJECT_SOURCE_DIR}/tests")
-  add_test(NAME fuzz.function_def COMMAND function_def_fuzz_driver)
-  set_tests_properties(fuzz.function_def PROPERTIES TIMEOUT 300)
+# Fuzz targets, tests/fuzz/<name>_fuzz.cc: with clang one libFuzzer binary each, to be run for as
+# long as one likes; with every compiler a driver that runs a fixed number of mutations as a test,
+# under the preset's sanitizers. tests/prove/fuzz.py runs the drivers for longer.
+function(flowscope_fuzz name runs)
+  set(target "${PROJECT_SOURCE_DIR}/tests/fuzz/${name}_fuzz.cc")
+  add_executable(${name}_fuzz_driver ${target} "${PROJECT_SOURCE_DIR}/tests/fuzz/driver.cc")
+  add_test(NAME fuzz.${name} COMMAND ${name}_fuzz_driver)
+  set_tests_properties(fuzz.${name} PROPERTIES TIMEOUT 300 ENVIRONMENT FLOWSCOPE_FUZZ_RUNS=${runs})
+  set(binaries ${name}_fuzz_driver)
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    add_executable(function_def_fuzz ${fuzz_target})
-    target_link_libraries(function_def_fuzz PRIVATE flowscope_fake_runtime flowscope_interp)
-    target_include_directories(function_def_fuzz PRIVATE "${PROJECT_SOURCE_DIR}/tests")
-    target_link_options(function_def_fuzz PRIVATE -fsanitize=fuzzer)
+    add_executable(${name}_fuzz ${target} "${PROJECT_SOURCE_DIR}/tests/fuzz/libfuzzer.cc")
+    target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
+    list(APPEND binaries ${name}_fuzz)
   endif()
+  foreach(binary IN LISTS binaries)
+    target_link_libraries(${binary} PRIVATE ${ARGN})
+    target_include_directories(${binary} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  endforeach()
+endfunction()
+
+if(TARGET flowscope_fake_runtime AND NOT FLOWSCOPE_TEST_FOLDERS)
+  flowscope_fuzz(function_def 20000 flowscope_fake_runtime flowscope_interp)
+  flowscope_fuzz(saved_model 20000 flowscope_savedmodel flowscope_fake_runtime)
+  flowscope_fuzz(structure 10000 flowscope_library flowscope_fake_runtime)
+  flowscope_fuzz(store 1500 flowscope_store)
 endif()

@@ -4,9 +4,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "fake_runtime/fake_runtime.h"
+#include "fake_runtime/function_writer.h"
+#include "fuzz/target.h"
 #include "interp/attr_value.h"
 #include "interp/function_def.h"
 #include "interp/interpreter.h"
@@ -48,7 +52,7 @@ void CheckPlan(const Plan& plan) {
   }
 }
 
-void Try(std::string_view bytes) {
+bool Try(std::string_view bytes) {
   std::string unbound;
   (void)Substitute(bytes, {{"T", "\x30\x01"}}, unbound);
   (void)ParseAttrValue(bytes);
@@ -65,13 +69,44 @@ void Try(std::string_view bytes) {
   if (!HoldsAlways(plan->findings)) CheckPlan(*plan);
   fake::AddFunction(name, {}, std::string(bytes));
   (void)Interpreter(NewPlanCache(), {}).WhyRefused(fake::Context(), name);
+  return function.ok();
 }
 
 }  // namespace
 }  // namespace flowscope::interp
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const flowscope::fake::Runtime runtime;
-  flowscope::interp::Try({reinterpret_cast<const char*>(data), size});
-  return 0;
+namespace flowscope::fuzz {
+
+bool TryBytes(std::string_view bytes) {
+  static const fake::Runtime runtime;
+  return interp::Try(bytes);
 }
+
+std::vector<std::string> Seeds() {
+  using namespace fake;  // what its writer writes with
+  TryBytes("");          // starts the runtime that it needs
+  const std::string types = TypesAttr({DType::kFloat32});
+  FunctionWriter straight("straight");
+  straight.Arg("x").Const("c", 2).Node("sum", "AddV2", {"x", "c:output:0"});
+  straight.Node("neg", "Neg", {"sum:z:0", "^sum"}).Returns("y", "neg:y:0");
+  FunctionWriter branch("branch");
+  branch.Arg("p", DType::kBool).Arg("x");
+  branch.Node("cond", "If", {"p", "x"},
+              {{"Tcond", TypeAttr(DType::kBool)},
+               {"Tin", types},
+               {"Tout", types},
+               {"then_branch", FuncAttr("branch")},
+               {"else_branch", BoundFuncAttr("straight", {{"T", TypeAttr(DType::kFloat32)}})}});
+  branch.Returns("r", "cond:output:0");
+  FunctionWriter loop("loop");
+  loop.Arg("x").Node("while", "While", {"x"},
+                     {{"T", types}, {"cond", FuncAttr("straight")}, {"body", FuncAttr("loop")}});
+  loop.Returns("r", "while:output:0").ControlReturns("while").Stateful();
+  FunctionWriter lists("lists");
+  lists.ListArg("xs", "N").Attr("N", PlaceholderAttr("N"));
+  lists.Node("pack", "Pack", {"xs:0", "xs:1"}, {{"N", PlaceholderAttr("N")}});
+  lists.Returns("r", "pack:output:0");
+  return {straight.Bytes(), branch.Bytes(), loop.Bytes(), lists.Bytes()};
+}
+
+}  // namespace flowscope::fuzz

@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "fake_runtime/fake_runtime.h"
+#include "fuzz/saved_model_seeds.h"
+#include "fuzz/target.h"
 #include "savedmodel/main_graph.h"
 #include "savedmodel/meta_graph.h"
 #include "savedmodel/rewrite.h"
@@ -16,7 +18,6 @@ namespace flowscope::savedmodel {
 namespace {
 
 std::string_view g_bytes;
-size_t g_num_read = 0;
 
 void Require(bool holds, const char* what) {
   if (holds) return;
@@ -67,27 +68,32 @@ void Run(const MetaGraph& graph) {
   }
 }
 
-void Try(std::string_view bytes) {
+bool Try(std::string_view bytes) {
   g_bytes = bytes;
   const Result<std::vector<MetaGraph>> graphs = ParseSavedModel(bytes);
-  if (!graphs.ok()) return;
-  ++g_num_read;
+  if (!graphs.ok()) return false;
   Require(!graphs->empty(), "a SavedModel that is read has a graph");
   for (const MetaGraph& graph : *graphs) {
     CheckGraph(graph);
     (void)InitOp(graph);
     Run(graph);
   }
+  return true;
 }
 
 }  // namespace
 }  // namespace flowscope::savedmodel
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const flowscope::fake::Runtime runtime;
-  flowscope::savedmodel::Try({reinterpret_cast<const char*>(data), size});
-  return 0;
+namespace flowscope::fuzz {
+
+bool TryBytes(std::string_view bytes) {
+  static const fake::Runtime runtime;
+  return savedmodel::Try(bytes);
 }
 
-// How many of the files so far were read, and not refused.
-extern "C" size_t FlowscopeFuzzNumRead() { return flowscope::savedmodel::g_num_read; }
+std::vector<std::string> Seeds() {
+  TryBytes("");  // starts the runtime that the writer needs
+  return SavedModelSeeds();
+}
+
+}  // namespace flowscope::fuzz
