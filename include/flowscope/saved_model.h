@@ -61,14 +61,16 @@ class SavedModel {
 
   // Loads variables and tables at the first call, then runs the signature once and records every
   // op. Loads TensorFlow as LoadTensorFlow() where that has not happened. InvalidArgument, listing
-  // what the signature takes, where the inputs do not fit. A model that fails on the way is a
-  // Recording whose status is not ok.
+  // what the signature takes, where the inputs do not fit. Unsupported, naming the node, where only
+  // a session of TensorFlow 1 can run it. A model that fails on the way is a Recording whose status
+  // is not ok.
   Result<Recording> Record(const std::map<std::string, Payload>& inputs,
                            const RecordOptions& options = {});
 
   // What Record would record, from the file alone: no kernel runs, no variable is restored, no
   // value is held. Shapes are those that the file tells. A loop stands as its condition and one
-  // iteration; all branches are listed. Loads TensorFlow's libraries, for the definitions of ops.
+  // iteration; all branches are listed. Module calls in functions are told from the names of nodes,
+  // as in a recording. Loads TensorFlow's libraries, for the definitions of ops.
   Result<Trace> Structure(const std::string& signature = {}) const;
 
  private:

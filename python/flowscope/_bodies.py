@@ -30,6 +30,7 @@ _bodies: weakref.WeakKeyDictionary[Any, tuple[Callable[[], Any], Body]] = (
 )
 
 Line = tuple[str, int, str]  # file, line, function
+_OUTSIDE = "id:"  # in place of a node: an eager tensor that the graph may have taken in
 
 
 class GraphNotes:
@@ -65,12 +66,25 @@ def enter_part(session: Any, name: str) -> Callable[[], None]:
 class Bodies:
     """What one recording asks and notes about functions."""
 
-    def __init__(self, number_of: Callable[[Any, int], int], found: Callable[[], Any]) -> None:
-        """``number_of`` gives a module's number, ``found`` what discovery knows of the root."""
+    def __init__(self, number_of: Callable[[Any, int, Any], int], found: Callable[[], Any]) -> None:
+        """``number_of`` gives a module's number; its last argument tells the call around it.
+
+        ``found`` gives what discovery knows of the root.
+        """
         self._number_of = number_of
         self._found = found
         self._open: list[TracedCall] = []
+        self._held: list[Any] | None = None
+        self._described = 0
         self.by_name = False
+
+    def hold_all(self) -> None:
+        """From now on modules and eager tensors that calls meet live as long as this does.
+
+        For a graph that is described only once: modules made in a call are still there then, and
+        arguments from outside of the graph are told by what the graph makes of them.
+        """
+        self._held = []
 
     # While a function is traced.
 
@@ -79,10 +93,12 @@ class Bodies:
         call = self._begin(method, text)
         if call is not None:
             call.module = _runtime.weak(module)
+            if self._held is not None:
+                self._held.append(module)
             for i, value in enumerate(args):
-                _add_values(value, f"args[{i}]", call, call.inputs)
+                _add_values(value, f"args[{i}]", call, call.inputs, self._held)
             for key, value in kwargs.items():
-                _add_values(value, key, call, call.inputs)
+                _add_values(value, key, call, call.inputs, self._held)
         return call
 
     def enter_part(self, name: str) -> TracedCall | None:
@@ -116,7 +132,7 @@ class Bodies:
         graph = call.graph()
         if graph is not None:
             call.end = num_ops(graph)
-            _add_values(result, "output", call, call.outputs)
+            _add_values(result, "output", call, call.outputs, self._held)
 
     # While a function runs.
 
@@ -125,6 +141,10 @@ class Bodies:
         graph = _graphs.graph_of(function)
         if graph is None:
             return None
+        return self.describe_graph(graph)
+
+    def describe_graph(self, graph: Any) -> Any:
+        """The same for a graph at hand, of which no function need have been made."""
         body = self._body(graph)
         self.by_name = self.by_name or body.by_name
         return self._call_rows(body), body.nodes, body.values, body.lines, body.silent
@@ -141,6 +161,7 @@ class Bodies:
 
     def _call_rows(self, body: Body) -> list[Any]:
         rows: list[Any] = []
+        self._described += 1
         for call, above, inputs, outputs in body.calls:
             if call is None:
                 rows.append((-1, "backward", "gradient_tape", -1, "", "", "", [], []))
@@ -148,7 +169,8 @@ class Bodies:
             module = call.module()
             number = -1
             if module is not None:
-                number = self._number_of(module, rows[above][0] if above >= 0 else -1)
+                outer = rows[above][0] if above >= 0 else -1
+                number = self._number_of(module, outer, (self._described, above))
             texts = (call.method, call.training, call.kwargs)
             rows.append((number, "function", call.part, above, *texts, inputs, outputs))
         return rows
@@ -165,6 +187,7 @@ class _Description:
         self._calls: list[Any] = []
         self._values: dict[Value, int] = {}
         self._arguments = {given.op.name: i for i, given in enumerate(graph.inputs)}
+        self._captured = {id(outer): inner.op.name for outer, inner in graph.captures}
         self._related = _related_notes(_root_of(graph))
         self._lines = _lines_of(self._ops)
         self._by_name = False
@@ -265,9 +288,16 @@ class _Description:
     def _numbered(self, values: list[tuple[str, Value]]) -> list[tuple[str, int]]:
         numbers = self._values
         known = [(path, self._value(value)) for path, value in values]
-        return [(path, numbers.setdefault(value, len(numbers))) for path, value in known]
+        return [
+            (path, numbers.setdefault(value, len(numbers)))
+            for path, value in known
+            if value is not None
+        ]
 
-    def _value(self, value: Value) -> Value:
+    def _value(self, value: Value) -> Value | None:
+        if value[0].startswith(_OUTSIDE):
+            node = self._captured.get(int(value[0].removeprefix(_OUTSIDE)))
+            return None if node is None else (node, 0)
         argument = self._arguments.get(value[0])
         return value if argument is None else ("", argument)
 
@@ -323,20 +353,24 @@ def _default_graph() -> Any:
     return graph if hasattr(graph, "outer_graph") else None
 
 
-def _add_values(value: Any, path: str, call: TracedCall, out: list[tuple[str, Value]]) -> None:
+def _add_values(
+    value: Any, path: str, call: TracedCall, out: list[tuple[str, Value]], held: list[Any] | None
+) -> None:
     """Tensors of the call's graph in a nested structure, with their paths."""
     if isinstance(value, dict):
         for key, item in value.items():
-            _add_values(item, f"{path}[{key!r}]", call, out)
+            _add_values(item, f"{path}[{key!r}]", call, out, held)
     elif isinstance(value, (list, tuple)):
         for i, item in enumerate(value):
-            _add_values(item, f"{path}[{i}]", call, out)
+            _add_values(item, f"{path}[{i}]", call, out, held)
     else:
         graph = call.graph()
         op = getattr(value, "op", None) if getattr(value, "graph", None) is graph else None
-        if op is None or graph is None:
-            return
-        out.append((path, (op.name, value.value_index)))
+        if op is not None and graph is not None:
+            out.append((path, (op.name, value.value_index)))
+        elif held is not None and hasattr(value, "_numpy_internal"):  # an eager tensor
+            held.append(value)
+            out.append((path, (f"{_OUTSIDE}{id(value)}", 0)))
 
 
 def _lines_of(ops: list[Any]) -> dict[str, Line]:

@@ -30,7 +30,7 @@ class Recording:
         self._created: dict[str, int] = {}
         self._given_in_call: dict[int, set[str]] = {}
         self._refreshed_in = -1
-        self._asked = -1
+        self._asked: dict[Any, int] = {}  # calls in bodies, by what tells them apart
         self._callback: Any = None
         self._caches = contextlib.ExitStack()
         self._streams = options.get("storage") is not None
@@ -65,12 +65,26 @@ class Recording:
             self.session.stop("the recording could not start")
             raise
 
+    @property
+    def found(self) -> addresses.Discovery | None:
+        """What discovery knows of the root, once the recording has started."""
+        return self._found
+
+    @property
+    def bodies(self) -> Bodies:
+        """Who asked for the ops of functions."""
+        return self._bodies
+
+    def hold(self, owner: Any, name: str, replacement: Callable[[Any], Any]) -> None:
+        """Sets ``owner.name`` to ``replacement(original)`` until the recording ends."""
+        self._patches.hold(owner, name, replacement)
+
     def finish(self, error: str = "") -> _core.Trace:
         """The trace of what ran. Always takes everything down."""
         self._take_down()
         if not self._created and self.session.num_unnamed_variables > 0:
             self._refresh()
-        config = _config_source(self._found)
+        config = config_source(self._found)
         if self._streams:
             count = len(self._found.modules) if self._found is not None else 0
             self.session.set_stream_configs([config(number) for number in range(count)])
@@ -181,13 +195,12 @@ class Recording:
         )
         return self._created[address]
 
-    def _number_of(self, module: Any, parent: int) -> int:
+    def _number_of(self, module: Any, parent: int, call: Any) -> int:
         """The number of a module that a function's body calls; -1 where it has none."""
         number = int(self.session.module_id(module))
         if number >= 0:
             return number
-        self._asked -= 1
-        return self._new_module(module, parent, self._asked)
+        return self._new_module(module, parent, self._asked.setdefault(call, -2 - len(self._asked)))
 
     def _object(self, number: int) -> Any:
         found = self._found.modules if self._found is not None else []
@@ -245,7 +258,7 @@ def _weak_method(method: Any) -> Callable[..., int]:
     return call
 
 
-def _config_source(found: addresses.Discovery | None) -> Callable[[int], str]:
+def config_source(found: addresses.Discovery | None) -> Callable[[int], str]:
     """Gives the JSON configuration of a module by number; empty where the module is gone."""
     owners = [_runtime.weak(m.obj) for m in found.modules] if found is not None else []
 

@@ -79,7 +79,7 @@ def arguments(
         )
     kwargs = dict(input_kwargs or {})
     if input_args is None:
-        if kwargs or not _needs_input(root):
+        if kwargs or not needs_input(root):
             return (), kwargs, ""
         args, kwargs = made_inputs(root)
         return args, kwargs, "no input was given: one was made from the model's input spec"
@@ -99,7 +99,8 @@ def _num_model_inputs(obj: Any) -> int:
     return len(inputs) if isinstance(inputs, (list, tuple)) else 0
 
 
-def _needs_input(root: Root) -> bool:
+def needs_input(root: Root) -> bool:
+    """Whether a call without arguments can be told to lack some."""
     if root.kind == "keras":
         return True
     args, kwargs = _signature(root.obj)
@@ -109,10 +110,8 @@ def _needs_input(root: Root) -> bool:
 Specs = tuple[tuple[Any, ...], dict[str, Any]]
 
 
-def made_inputs(root: Root) -> Specs:
-    """The arguments that the root says it takes, positional and by name.
-
-    Unknown dimensions are 1, floats uniform in [0, 1), everything else is zero.
+def input_specs(root: Root) -> Specs:
+    """What the root says that it takes, positional and by name.
 
     Raises:
         InvalidArgumentError: the root does not say what it takes.
@@ -125,8 +124,22 @@ def made_inputs(root: Root) -> Specs:
         raise InvalidArgumentError(
             f"{root.class_name} {root.name!r} does not say what input it takes; pass input_args"
         )
+    return specs
+
+
+def made_inputs(root: Root) -> Specs:
+    """Arguments as the root says it takes them, positional and by name.
+
+    Unknown dimensions are 1, floats uniform in [0, 1), everything else is zero.
+
+    Raises:
+        InvalidArgumentError: the root does not say what it takes.
+    """
     generator = np.random.default_rng(0)
-    args, kwargs = tf.nest.map_structure(lambda leaf: _made_input(leaf, generator), specs)
+    specs = input_specs(root)
+    args, kwargs = _runtime.tensorflow().nest.map_structure(
+        lambda leaf: _made_input(leaf, generator), specs
+    )
     return args, kwargs
 
 

@@ -59,6 +59,8 @@ def trace(
     key = model.find_signature(signature or "")
     specs = model.inputs(key)
     inputs, note = _inputs(key, specs, input_args, input_kwargs)
+    if why_not := model.why_not_node_by_node(key):
+        return _by_session(path, key, inputs, options, [note, why_not])
     defaults = {"root_kind": "saved_model", "root_class": "SavedModel"}
     settings = _runtime.session_options({**options, **defaults})
     try:
@@ -74,6 +76,35 @@ def trace(
         raise failure
     recorded._set_output(outputs)  # type: ignore[attr-defined]
     _core.raise_predicate_error()
+    return recorded
+
+
+def _by_session(
+    path: str, key: str, inputs: dict[str, Any], options: dict[str, Any], notes: list[str]
+) -> _core.Trace:
+    """The signature as TensorFlow's own loader runs it: one op, which says why."""
+    tf = _runtime.tensorflow()
+    loaded = tf.saved_model.load(path)
+    function = loaded.signatures[key]
+    settings = {**options, "root_kind": "saved_model", "root_class": "SavedModel"}
+    recording = _recording.Recording(None, settings)
+    recording.start()
+    session = recording.session
+    session.add_note(
+        f"{notes[1]}: TensorFlow's session ran the signature as one op. "
+        "structure_only=True lists what is in it"
+    )
+    if notes[0]:
+        session.add_note(notes[0])
+    try:
+        _recording.declare_arguments(session, function, (), inputs)
+        output = function(**inputs)
+        session.declare_outputs(output)
+    except BaseException as error:
+        recording.finish(f"{type(error).__name__}: {error}")
+        raise
+    recorded = recording.finish()
+    recorded._set_output(output)  # type: ignore[attr-defined]
     return recorded
 
 

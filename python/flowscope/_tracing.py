@@ -13,7 +13,17 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from . import _checks, _core, _files, _recording, _roots, _runtime, _saved_model, _steps
+from . import (
+    _checks,
+    _core,
+    _files,
+    _live_structure,
+    _recording,
+    _roots,
+    _runtime,
+    _saved_model,
+    _steps,
+)
 from ._recording import Recording
 from .errors import FlowScopeError, InvalidArgumentError, LookupFailedError, UnsupportedError
 
@@ -87,9 +97,12 @@ def trace(
             proved. The report is ``trace.validation_replay_status``.
         storage: ``fs.to_disk("NAME.flow")`` writes the recording there while the model runs.
         name: a name for the trace.
-        structure_only: for the path of a SavedModel: what would run, from the file alone. No kernel
-            runs and no value is held. Shapes are those that the file tells; a loop stands as its
-            condition and one iteration, all branches are listed. The input is not looked at.
+        structure_only: what would run; no kernel runs and no value is held. The program runs once,
+            on tensors without values; of a SavedModel's path the file is read, and the input is not
+            looked at. ``input_args`` may be ``tf.TensorSpec``, ``keras.KerasTensor`` or
+            ``keras.Input`` as well; sizes that are not known stay ``None``. A compiled loop stands
+            as its condition and one iteration, all branches of a compiled branch are listed.
+            Nothing changes in the model: one that is not built is refused.
         signature: of a SavedModel, which one runs; ``None`` is ``"serving_default"`` or the only
             one. Its inputs go by name: a dict, ``input_kwargs``, or the one value where there is
             one input.
@@ -99,7 +112,9 @@ def trace(
 
     Raises:
         FlowScopeError: the arguments cannot be used, or recording is not possible here.
-        UnsupportedError: ``compare_compiled`` with a function that must not be run twice.
+        UnsupportedError: ``compare_compiled`` with a function that must not be run twice;
+            ``structure_only`` where the program asks a tensor for its value (with the line) or
+            would make a variable.
         NonFiniteError: with ``raise_on_nan``.
         Exception: what the model itself raises, unchanged, with ``exc.flowscope_trace``.
 
@@ -180,6 +195,17 @@ def _prepared(request: _Request) -> _Ready:
     _checks.check_name("name", request.name)
     _checks.check_name("signature", request.signature)
     _checks.check_seed(request.random_seed)
+    if request.structure_only:
+        _live_structure.check_options(
+            {
+                "save": (request.save, "all"),
+                "halt": (request.halt, None),
+                "storage": (request.storage, None),
+                "compare_compiled": (request.compare_compiled, False),
+                "raise_on_nan": (request.raise_on_nan, False),
+                "validate": (request.validate, False),
+            }
+        )
     _runtime.tensorflow()
     model = request.model
     if isinstance(model, (str, os.PathLike)):
@@ -187,11 +213,6 @@ def _prepared(request: _Request) -> _Ready:
         model = _saved_model.load_keras_file(path)
         if model is None:
             return _ready_file(request, path)
-    if request.structure_only:
-        raise InvalidArgumentError(
-            "structure_only= is built for the path of a SavedModel, and not yet for models in "
-            "memory: export the model and pass its folder"
-        )
     return _ready_model(request, model)
 
 
@@ -220,6 +241,10 @@ def _ready_model(request: _Request, model: Any) -> _Ready:
     elif request.signature is not None:
         raise InvalidArgumentError("signature= names a signature of a SavedModel; this is none")
     root = _roots.resolve(model)
+    if request.structure_only:
+        options = request.options(root, request.code_context)
+        args = (root, request.input_args, request.input_kwargs, options, owner)
+        return lambda: (_live_structure.structure(*args), -1)
     args, kwargs, note = _roots.arguments(root, request.input_args, request.input_kwargs)
     if request.random_seed is not None:
         _roots.set_seeds(request.random_seed)

@@ -13,6 +13,7 @@ void RegisterTables(nanobind::module_& m);
 void RegisterTrace(nanobind::module_& m);
 void RegisterCallWrapper(nanobind::module_& m);
 void RegisterSession(nanobind::module_& m);
+void RegisterLiveStructure(nanobind::module_& m);
 void RegisterSavedModel(nanobind::module_& m);
 void RegisterProcess(nanobind::module_& m);
 void RegisterStructureWatch(nanobind::module_& m);

@@ -64,6 +64,8 @@ std::vector<LocationId> AddSites(const std::vector<SiteRow>& rows,
   return keys;
 }
 
+}  // namespace
+
 std::shared_ptr<const capture::BodyOrigins> OriginsFrom(const nb::object& answer,
                                                         capture::CallSiteProvider& sites) {
   const auto [calls, nodes, values, lines, silent] =
@@ -80,8 +82,6 @@ std::shared_ptr<const capture::BodyOrigins> OriginsFrom(const nb::object& answer
   }
   return origins;
 }
-
-}  // namespace
 
 PythonBodyOrigins::PythonBodyOrigins(nb::object describe,
                                      std::shared_ptr<capture::CallSiteProvider> sites)

@@ -11,6 +11,10 @@
 
 namespace flowscope::python {
 
+// From an answer of python/flowscope/_bodies.py. Throws nanobind's exceptions where it is another.
+std::shared_ptr<const capture::BodyOrigins> OriginsFrom(const nanobind::object& answer,
+                                                        capture::CallSiteProvider& sites);
+
 // Asks `describe(function name)`, whose answer python/flowscope/_bodies.py states. What goes wrong
 // in it is as if nothing were known.
 class PythonBodyOrigins : public capture::BodyOriginProvider {

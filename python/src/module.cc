@@ -18,6 +18,7 @@ NB_MODULE(_core, m) {
   RegisterTrace(m);
   RegisterCallWrapper(m);
   RegisterSession(m);
+  RegisterLiveStructure(m);
   RegisterSavedModel(m);
   RegisterProcess(m);
   RegisterStructureWatch(m);

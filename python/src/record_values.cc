@@ -116,13 +116,17 @@ nb::dict StatsOf(const Trace& trace, TensorId id, const std::string& what) {
 
 nb::tuple ToTuple(std::span<const int64_t> numbers) {
   nb::list items;
-  for (const int64_t number : numbers) items.append(number);
+  for (const int64_t number : numbers) {
+    items.append(number < 0 ? nb::none() : nb::object(nb::int_(number)));
+  }
   return nb::tuple(items);
 }
 
 OptionalShape ShapeOf(const Trace& trace, TensorId id) {
-  if (id == kNoId || !trace.tensor(id).shape_known) return std::nullopt;
-  return ToTuple(trace.dims(trace.tensor(id).dims));
+  if (id == kNoId) return std::nullopt;
+  const std::vector<int64_t>& dims = trace.dims(trace.tensor(id).dims);
+  if (!trace.tensor(id).shape_known && dims.empty()) return std::nullopt;
+  return ToTuple(dims);
 }
 
 std::optional<std::string> DTypeOf(const Trace& trace, TensorId id) {

@@ -11,6 +11,7 @@
 #include "errors.h"
 #include "library/record_saved_model.h"
 #include "library/structure.h"
+#include "savedmodel/legacy.h"
 #include "session.h"
 #include "trace_binding.h"
 
@@ -48,6 +49,10 @@ class PySavedModel {
   }
   std::vector<Spec> Inputs(const std::string& signature) const {
     return ToSpecs(file_->graph().signatures.at(FindSignature(signature)).inputs);
+  }
+
+  std::string WhyNotNodeByNode(const std::string& signature) const {
+    return savedmodel::WhyNotNodeByNode(file_->graph(), file_->graph().signatures.at(signature));
   }
 
   // Variables and tables are restored at the first record.
@@ -103,6 +108,7 @@ void RegisterSavedModel(nb::module_& m) {
       .def(nb::init<const std::string&>(), "dir"_a)
       .def("find_signature", &PySavedModel::FindSignature, "key"_a)
       .def("inputs", &PySavedModel::Inputs, "signature"_a)
+      .def("why_not_node_by_node", &PySavedModel::WhyNotNodeByNode, "signature"_a)
       .def("load", &PySavedModel::Load, "context"_a)
       .def("close", &PySavedModel::Close)
       .def("structure", &PySavedModel::Structure, "signature"_a, "name"_a,

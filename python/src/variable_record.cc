@@ -47,8 +47,9 @@ std::vector<Op> AccessesOf(const Variable& variable, bool write) {
 }
 
 OptionalShape ShapeOfVariable(const Variable& variable) {
-  if (!variable.row().shape_known) return std::nullopt;
-  return ToTuple(variable.trace().dims(variable.row().dims));
+  const std::vector<int64_t>& dims = variable.trace().dims(variable.row().dims);
+  if (!variable.row().shape_known && dims.empty()) return std::nullopt;
+  return ToTuple(dims);
 }
 
 std::optional<Op> WriterOf(const VariableVersion& version) {

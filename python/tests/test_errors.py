@@ -306,7 +306,6 @@ BAD_OPTIONS = {
     "backend": "jax",
     "intervene": {"relu_1": None},
     "storage": "x.flow",
-    "structure_only": True,
     "backward": True,
     "save": object(),
     "halt": object(),

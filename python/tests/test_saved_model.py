@@ -220,6 +220,42 @@ def test_layers_that_are_older_than_the_model_are_modules(tmp_path: Path) -> Non
     )
 
 
+def test_layers_in_a_function_have_their_calls(tmp_path: Path) -> None:
+    case = save("mobilenet", tmp_path)
+    trace = fs.trace(case.path, case.inputs)
+    call = trace["Conv1:1"]
+    assert call.method == "by name" and call.parent.call_label == "self:1"
+    assert call.out.shape == (1, 32, 32, 16)
+    assert [op.type for op in call.ops] == ["ReadVariableOp", "Conv2D"]
+    np.testing.assert_array_equal(trace["Conv1_relu:1"].inputs[0], trace["bn_Conv1:1"].out)
+    assert trace["predictions"].out.shape == (1, 10)
+    assert any("by name" in note for note in trace.notes)
+    assert list(trace.lint()) == []
+
+
+def test_a_keras_model_that_a_module_holds(tmp_path: Path) -> None:
+    """The file has its variables twice: the saver restores one, the functions read the other."""
+    keras.utils.set_random_seed(2)
+
+    class Holder(tf.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2, name="head")])
+
+        @tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32, name="x")])
+        def serve(self, x: Any) -> Any:
+            return {"y": self.model(x)}
+
+    holder = Holder()
+    tf.saved_model.save(holder, str(tmp_path / "m"), signatures=holder.serve)
+    x = np.ones((2, 3), "f")
+    trace = fs.trace(tmp_path / "m", x)
+    assert trace.output["y"].numpy().tobytes() == holder.serve(x)["y"].numpy().tobytes()
+    assert trace["self"].num_params == 8
+    assert len(trace.variables) == 2
+    assert all("head" in v.address or "_layers" in v.address for v in trace.variables)
+
+
 def test_modules_of_a_tf_module_have_their_attributes(two: SavedCase) -> None:
     trace = fs.trace(two.path, two.inputs)
     assert [m.address for m in trace.modules] == ["self"]
@@ -231,7 +267,7 @@ def test_modules_of_a_tf_module_have_their_attributes(two: SavedCase) -> None:
 
 def facts(trace: Any) -> list[Any]:
     return [
-        (op.label, op.type, op.kind, tuple(p.label for p in op.parents), op.region.path)
+        (op.label, op.type, op.kind, [p.label for p in op.parents], op.region.path, op.modules)
         for op in trace
     ]
 
@@ -247,7 +283,9 @@ def test_structure_is_that_of_a_run(name: str, tmp_path: Path) -> None:
     assert list(structure.lint()) == []
     for planned, ran in zip(structure, run, strict=True):
         if planned.shape is not None and ran.shape is not None:
-            assert planned.shape == ran.shape
+            assert len(planned.shape) == len(ran.shape)
+            known = [(a, b) for a, b in zip(planned.shape, ran.shape, strict=True) if a is not None]
+            assert all(a == b for a, b in known)
 
 
 def test_a_loop_stands_as_one_iteration(tmp_path: Path) -> None:
@@ -263,11 +301,6 @@ def test_structure_needs_no_variables_and_no_kernels(two: SavedCase, tmp_path: P
     structure = fs.trace(folder, structure_only=True)
     assert structure.op_counts()["MatMul"] == 1
     assert [v.address for v in structure.variables] == ["w", "parts.0"]
-
-
-def test_structure_of_a_live_model_is_refused() -> None:
-    with pytest.raises(fs.errors.InvalidArgumentError, match="export the model"):
-        fs.trace(tf.nn.relu, tf.ones(3), structure_only=True)
 
 
 # --- what a program can hold, run and fail with ------------------------------

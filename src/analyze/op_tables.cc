@@ -31,8 +31,10 @@ const LocationRecord* LocationOf(const Trace& trace, OpId id) {
 
 OptionalString ShapeCell(const Trace& trace, OpId id) {
   const TensorRecord* output = FirstOutput(trace, id);
-  if (output == nullptr || !output->shape_known) return std::nullopt;
-  return TupleText(trace.dims(output->dims));
+  if (output == nullptr) return std::nullopt;
+  const auto& dims = trace.dims(output->dims);
+  if (!output->shape_known && dims.empty()) return std::nullopt;
+  return TupleText(dims);
 }
 
 OptionalString DTypeCell(const Trace& trace, OpId id) {

@@ -34,15 +34,16 @@ std::string TupleText(std::span<const int64_t> numbers) {
   std::string text = "(";
   for (size_t i = 0; i < numbers.size(); ++i) {
     if (i > 0) text += ", ";
-    text += std::to_string(numbers[i]);
+    text += numbers[i] < 0 ? std::string("?") : std::to_string(numbers[i]);
   }
   return text + (numbers.size() == 1 ? ",)" : ")");
 }
 
 std::string TensorText(const Trace& trace, TensorId tensor) {
   const TensorRecord& record = trace.tensor(tensor);
-  const std::string shape = record.shape_known ? TupleText(trace.dims(record.dims)) : "?";
-  return std::string(DTypeName(record.dtype)) + " " + shape;
+  const auto& dims = trace.dims(record.dims);
+  const bool has_rank = record.shape_known || !dims.empty();
+  return std::string(DTypeName(record.dtype)) + " " + (has_rank ? TupleText(dims) : "?");
 }
 
 std::string LocationText(const Trace& trace, OpId op, bool with_source) {

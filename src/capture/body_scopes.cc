@@ -2,17 +2,42 @@
 
 #include <algorithm>
 
-#include "capture/recorder.h"
-
 namespace flowscope::capture {
+namespace {
+
+// Outermost first.
+std::vector<ModuleId> OpenModules(const TraceBuilder& builder) {
+  std::vector<ModuleId> modules;
+  const TraceTables& tables = builder.tables();
+  for (ModuleCallId call = builder.current_module_call(); call != kNoId;
+       call = tables.module_calls[call].parent) {
+    modules.push_back(tables.module_calls[call].module);
+  }
+  std::ranges::reverse(modules);
+  return modules;
+}
+
+// Names of the open regions that no op opened.
+std::vector<std::string> OpenParts(const TraceBuilder& builder) {
+  std::vector<std::string> names;
+  const TraceTables& tables = builder.tables();
+  for (RegionId id = builder.current_region(); id != kNoId; id = tables.regions[id].parent) {
+    if (tables.regions[id].op == kNoId) {
+      names.emplace_back(tables.strings.View(tables.regions[id].name));
+    }
+  }
+  return names;
+}
+
+}  // namespace
 
 void BodyScopes::Enter(const std::string& function) {
   Frame frame;
-  frame.origins = recorder_.OriginsOf(function);
+  frame.origins = target_.OriginsOf(function);
   if (frame.origins != nullptr) {
     frame.values.assign(frame.origins->num_values, kNoId);
-    frame.modules_outside = recorder_.OpenModules();
-    frame.parts_outside = recorder_.OpenParts();
+    frame.modules_outside = OpenModules(builder_);
+    frame.parts_outside = OpenParts(builder_);
   }
   frames_.push_back(std::move(frame));
 }
@@ -91,15 +116,20 @@ void BodyScopes::OpenCall(Frame& frame, uint32_t call) {
   open.call = call;
   const auto suspended = frame.suspended.find(call);
   if (wanted.module == kNoId) {
-    open.region = recorder_.OpenRegion(wanted.region_kind, wanted.name);
+    RegionRecord region;
+    region.kind = wanted.region_kind;
+    region.name = builder_.Intern(wanted.name);
+    open.region = builder_.OpenRegion(region);
   } else if (suspended != frame.suspended.end()) {
-    recorder_.ResumeModuleCall(*suspended->second);
+    builder_.ResumeModuleCall(*suspended->second);
     open.module_call = frame.module_calls[call];
     frame.suspended.erase(suspended);
   } else {
-    open.module_call = recorder_.OpenModuleCall(wanted.module, wanted.method);
-    recorder_.SetModuleCallArguments(open.module_call, wanted.kwargs);
-    recorder_.SetModuleCallTraining(open.module_call, wanted.training);
+    open.module_call = builder_.OpenModuleCall(wanted.module, target_.Now());
+    ModuleCallRecord& record = builder_.tables().module_calls[open.module_call];
+    record.method = builder_.Intern(wanted.method);
+    record.kwargs = builder_.Intern(wanted.kwargs);
+    record.training = builder_.Intern(wanted.training);
     frame.module_calls[call] = open.module_call;
   }
   frame.open.push_back(open);
@@ -108,16 +138,19 @@ void BodyScopes::OpenCall(Frame& frame, uint32_t call) {
 void BodyScopes::CloseLast(Frame& frame, bool failed) {
   const Open open = frame.open.back();
   frame.open.pop_back();
-  if (open.region != kNoId) return recorder_.CloseRegion(open.region);
+  if (open.region != kNoId) return builder_.CloseRegion(open.region);
   SetTensors(frame, open);
-  if (failed) return recorder_.CloseModuleCall(open.module_call, true);
-  frame.suspended[open.call] = recorder_.SuspendModuleCall(open.module_call);
+  if (failed) return builder_.CloseModuleCall(open.module_call, target_.Now(), true);
+  frame.suspended[open.call] = builder_.SuspendModuleCall(open.module_call, target_.Now());
 }
 
 void BodyScopes::SetTensors(const Frame& frame, const Open& open) {
   const BodyCall& call = frame.origins->calls[open.call];
-  recorder_.SetModuleCallTensors(open.module_call, Named(frame, call.inputs),
-                                 Named(frame, call.outputs));
+  const std::vector<NamedTensor> inputs = Named(frame, call.inputs);
+  const std::vector<NamedTensor> outputs = Named(frame, call.outputs);
+  ModuleCallRecord& record = builder_.tables().module_calls[open.module_call];
+  record.inputs = builder_.AddNamedTensors(inputs);
+  record.outputs = builder_.AddNamedTensors(outputs);
 }
 
 std::vector<NamedTensor> BodyScopes::Named(
@@ -125,26 +158,33 @@ std::vector<NamedTensor> BodyScopes::Named(
   std::vector<NamedTensor> named;
   for (const auto& [path, value] : values) {
     if (frame.values[value] != kNoId) {
-      named.push_back({recorder_.InternText(path), frame.values[value]});
+      named.push_back({builder_.Intern(path), frame.values[value]});
     }
   }
   return named;
 }
 
-void BodyScopes::Made(std::string_view node, std::span<TFE_TensorHandle* const> values) {
-  if (frames_.empty() || frames_.back().origins == nullptr) return;
+bool BodyScopes::Asks(std::string_view node) const {
+  if (frames_.empty() || frames_.back().origins == nullptr) return false;
+  const BodyOrigins& origins = *frames_.back().origins;
+  return node.empty() ? !origins.values_of_arguments.empty()
+                      : origins.values_of_node.contains(node);
+}
+
+void BodyScopes::Made(std::string_view node, std::span<const TensorId> values,
+                      const OnOutput& on_output) {
+  if (!Asks(node)) return;
   Frame& frame = frames_.back();
-  const auto& of_node = frame.origins->values_of_node;
-  const auto found = of_node.find(node);
-  if (!node.empty() && found == of_node.end()) return;
+  const BodyOrigins& origins = *frame.origins;
   for (const auto& [index, value] :
-       node.empty() ? frame.origins->values_of_arguments : found->second) {
-    if (index >= values.size() || values[index] == nullptr) continue;
-    frame.values[value] = recorder_.TensorOf(values[index]);
+       node.empty() ? origins.values_of_arguments : origins.values_of_node.find(node)->second) {
+    if (index >= values.size() || values[index] == kNoId) continue;
+    frame.values[value] = values[index];
+    if (!on_output) continue;
     for (const Open& open : frame.open) {
       if (open.module_call == kNoId) continue;
-      for (const auto& [path, number] : frame.origins->calls[open.call].outputs) {
-        if (number == value) recorder_.KeepLate(values[index], open.module_call);
+      for (const auto& [path, number] : origins.calls[open.call].outputs) {
+        if (number == value) on_output(index, open.module_call);
       }
     }
   }

@@ -6,6 +6,7 @@
 // goes on.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,16 +15,24 @@
 #include <vector>
 
 #include "capture/body_origins.h"
-#include "tf/c_api.h"
 #include "trace/builder.h"
 
 namespace flowscope::capture {
 
-class Recorder;
+// Where scopes are opened: a recording, or a structure that is written down without a run.
+class ScopeTarget {
+ public:
+  virtual ~ScopeTarget() = default;
+  virtual TraceBuilder& scope_builder() = 0;
+  virtual int64_t Now() const = 0;  // since the start
+  // Null where nobody knows who asked for the function's ops.
+  virtual std::shared_ptr<const BodyOrigins> OriginsOf(const std::string& function) = 0;
+};
 
 class BodyScopes {
  public:
-  explicit BodyScopes(Recorder& recorder) : recorder_(recorder) {}
+  // The target must outlive it.
+  explicit BodyScopes(ScopeTarget& target) : target_(target), builder_(target.scope_builder()) {}
 
   // A body whose region has just been opened.
   void Enter(const std::string& function);
@@ -34,9 +43,13 @@ class BodyScopes {
   BodyOrigin Before(std::string_view node);
   // The module of a call of the innermost body's table; kNoId where there is none.
   ModuleId ModuleOf(uint32_t call) const;
-  // The node has given these values; an empty name: the body's arguments, null where nobody needs
-  // one.
-  void Made(std::string_view node, std::span<TFE_TensorHandle* const> values);
+  // Whether a call takes or gives what the node makes. An empty name: the body's arguments.
+  bool Asks(std::string_view node) const;
+  // The node has given these values, kNoId where one is not known. `on_output` is told of each that
+  // a call which is open gives.
+  using OnOutput = std::function<void(size_t index, ModuleCallId call)>;
+  void Made(std::string_view node, std::span<const TensorId> values,
+            const OnOutput& on_output = {});
 
  private:
   struct Open {
@@ -64,7 +77,8 @@ class BodyScopes {
   std::vector<NamedTensor> Named(const Frame& frame,
                                  const std::vector<std::pair<std::string, uint32_t>>& values);
 
-  Recorder& recorder_;
+  ScopeTarget& target_;
+  TraceBuilder& builder_;
   std::vector<Frame> frames_;
 };
 

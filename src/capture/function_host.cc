@@ -29,6 +29,9 @@ bool CallsPython(std::string_view op) {
 
 }  // namespace
 
+FunctionHost::FunctionHost(Recorder& recorder, OpId call, LocationId location)
+    : recorder_(recorder), scopes_(recorder), call_(call), location_(location) {}
+
 void FunctionHost::Execute(const interp::NodeInfo& node, TFE_Op* op, TFE_TensorHandle** outputs,
                            int* num_outputs, TF_Status* status) {
   const BodyOrigin origin = scopes_.Before(node.name);
@@ -48,7 +51,7 @@ void FunctionHost::Execute(const interp::NodeInfo& node, TFE_Op* op, TFE_TensorH
     recorder_.AddLineTo(status, location);
     return;
   }
-  scopes_.Made(node.name, {outputs, static_cast<size_t>(*num_outputs)});
+  Made(node.name, {outputs, static_cast<size_t>(*num_outputs)});
 }
 
 void FunctionHost::OnConstant(const interp::NodeInfo& node, TFE_TensorHandle* value) {
@@ -56,7 +59,17 @@ void FunctionHost::OnConstant(const interp::NodeInfo& node, TFE_TensorHandle* va
 }
 
 void FunctionHost::OnValues(std::string_view node, std::span<TFE_TensorHandle* const> values) {
-  scopes_.Made(node, values);
+  Made(node, values);
+}
+
+void FunctionHost::Made(std::string_view node, std::span<TFE_TensorHandle* const> values) {
+  if (!scopes_.Asks(node)) return;
+  std::vector<TensorId> tensors;
+  for (TFE_TensorHandle* value : values) {
+    tensors.push_back(value == nullptr ? kNoId : recorder_.TensorOf(value));
+  }
+  scopes_.Made(node, tensors,
+               [&](size_t index, ModuleCallId call) { recorder_.KeepLate(values[index], call); });
 }
 
 uint32_t FunctionHost::EnterRegion(const interp::RegionInfo& region) {

@@ -13,8 +13,7 @@ class Recorder;
 class FunctionHost : public interp::Host {
  public:
   // `call` is the op that called the function; `location` the user's line that did.
-  FunctionHost(Recorder& recorder, OpId call, LocationId location)
-      : recorder_(recorder), scopes_(recorder), call_(call), location_(location) {}
+  FunctionHost(Recorder& recorder, OpId call, LocationId location);
 
   void Execute(const interp::NodeInfo& node, TFE_Op* op, TFE_TensorHandle** outputs,
                int* num_outputs, TF_Status* status) override;
@@ -26,6 +25,8 @@ class FunctionHost : public interp::Host {
   void Delete(TFE_TensorHandle* handle) override;
 
  private:
+  void Made(std::string_view node, std::span<TFE_TensorHandle* const> values);
+
   Recorder& recorder_;
   BodyScopes scopes_;
   OpId call_;

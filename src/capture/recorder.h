@@ -16,7 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "capture/body_origins.h"
+#include "capture/body_scopes.h"
 #include "capture/call_site.h"
 #include "capture/handle_map.h"
 #include "capture/live_payloads.h"
@@ -36,7 +36,7 @@ inline constexpr int kTfInvalidArgument = 3;
 inline constexpr int kTfFailedPrecondition = 9;
 inline constexpr int kTfInternal = 13;
 
-class Recorder {
+class Recorder : public ScopeTarget {
  public:
   // FailedPrecondition where this thread records already; Unavailable where the hook cannot be set.
   // With `callbacks` the hook is left alone and ops arrive through RecordCallback.
@@ -59,7 +59,7 @@ class Recorder {
   // An op ran on a thread that nobody records.
   static void CountElsewhere();
 
-  ~Recorder();
+  ~Recorder() override;
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
@@ -136,19 +136,9 @@ class Recorder {
   void AddLineTo(TF_Status* status, LocationId location) const;
   void AddBodyConstant(TFE_TensorHandle* value, std::string_view name);
   RegionId OpenBodyRegion(const interp::RegionInfo& info, OpId call);
-  // Null where nobody knows who asked for the function's ops.
-  std::shared_ptr<const BodyOrigins> OriginsOf(const std::string& function);
-  std::vector<ModuleId> OpenModules() const;   // outermost first
-  std::vector<std::string> OpenParts() const;  // names of the open regions that no op opened
-  std::shared_ptr<TraceBuilder::SuspendedCall> SuspendModuleCall(ModuleCallId call) {
-    return builder_.SuspendModuleCall(call, Now());
-  }
-  void ResumeModuleCall(const TraceBuilder::SuspendedCall& call) {
-    builder_.ResumeModuleCall(call);
-  }
-  void SetModuleCallTensors(ModuleCallId call, const std::vector<NamedTensor>& inputs,
-                            const std::vector<NamedTensor>& outputs);
-  StringId InternText(std::string_view text) { return builder_.Intern(text); }
+  TraceBuilder& scope_builder() override { return builder_; }
+  int64_t Now() const override;
+  std::shared_ptr<const BodyOrigins> OriginsOf(const std::string& function) override;
   TensorId TensorOf(const TFE_TensorHandle* handle) const;
   // Keeps a value that turns out to be an output of a call whose outputs are to be saved.
   void KeepLate(TFE_TensorHandle* handle, ModuleCallId call);
@@ -194,7 +184,6 @@ class Recorder {
 
   Recorder(RecordOptions options, std::shared_ptr<CallSiteProvider> call_sites);
 
-  int64_t Now() const;
   std::vector<TFE_TensorHandle*> ReviveInputs(const TFE_Op* op);
   void ForgetInputs(const TFE_Op* op);
   struct TypeInfo {

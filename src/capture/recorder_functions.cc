@@ -176,34 +176,6 @@ std::shared_ptr<const BodyOrigins> Recorder::OriginsOf(const std::string& functi
   return origins_.emplace(function, options_.body_origins->Of(function)).first->second;
 }
 
-std::vector<ModuleId> Recorder::OpenModules() const {
-  std::vector<ModuleId> modules;
-  const TraceTables& tables = builder_.tables();
-  for (ModuleCallId call = builder_.current_module_call(); call != kNoId;
-       call = tables.module_calls[call].parent) {
-    modules.push_back(tables.module_calls[call].module);
-  }
-  std::ranges::reverse(modules);
-  return modules;
-}
-
-std::vector<std::string> Recorder::OpenParts() const {
-  std::vector<std::string> names;
-  const TraceTables& tables = builder_.tables();
-  for (RegionId id = builder_.current_region(); id != kNoId; id = tables.regions[id].parent) {
-    if (tables.regions[id].op == kNoId)
-      names.emplace_back(tables.strings.View(tables.regions[id].name));
-  }
-  return names;
-}
-
-void Recorder::SetModuleCallTensors(ModuleCallId call, const std::vector<NamedTensor>& inputs,
-                                    const std::vector<NamedTensor>& outputs) {
-  ModuleCallRecord& record = builder_.tables().module_calls[call];
-  record.inputs = builder_.AddNamedTensors(inputs);
-  record.outputs = builder_.AddNamedTensors(outputs);
-}
-
 TensorId Recorder::TensorOf(const TFE_TensorHandle* handle) const {
   const auto known = handles_.Find(handle);
   return known ? known->tensor : kNoId;

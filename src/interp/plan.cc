@@ -1,6 +1,7 @@
 #include "interp/plan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -166,11 +167,7 @@ class PlanBuilder {
   void AddCallees(const BodyNode& body_node, PlanNode& node) {
     node.first_callee = static_cast<uint32_t>(plan_.callees.size());
     node.num_callees = static_cast<uint32_t>(body_node.callees.size());
-    for (size_t i = 0; i < body_node.callees.size(); ++i) {
-      Callee& callee = plan_.callees.emplace_back(ToCallee(body_node.callees[i]));
-      callee.label = LabelOf(body_node, i);
-      callee.must_compile = IsTrue(body_node.attrs, "_XlaMustCompile");
-    }
+    std::ranges::move(CalleesOf(body_node), std::back_inserter(plan_.callees));
     for (const FunctionRef& function : body_node.run_by_kernel) {
       plan_.run_by_kernel.push_back(ToCallee(function));
     }
@@ -217,6 +214,16 @@ Status LayOut(const Body& body, const Bindings& bindings, Plan& plan) {
 }
 
 }  // namespace
+
+std::vector<Callee> CalleesOf(const BodyNode& node) {
+  std::vector<Callee> callees;
+  for (size_t i = 0; i < node.callees.size(); ++i) {
+    Callee& callee = callees.emplace_back(ToCallee(node.callees[i]));
+    callee.label = LabelOf(node, i);
+    callee.must_compile = IsTrue(node.attrs, "_XlaMustCompile");
+  }
+  return callees;
+}
 
 CalleeShape ShapeOfCallee(const PlanNode& node, uint32_t index) {
   switch (node.kind) {

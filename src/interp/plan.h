@@ -38,6 +38,9 @@ struct Callee {
   bool must_compile = false;  // the node says so, whatever the function says
 };
 
+// The functions that a node opens: of a call the function, of a loop the condition, then the body.
+std::vector<Callee> CalleesOf(const BodyNode& node);
+
 struct PlanNode {
   NodeKind kind = NodeKind::kOp;
   std::string_view name;

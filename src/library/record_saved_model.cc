@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 
 #include "capture/function_host.h"
 #include "capture/recorder.h"
+#include "library/scope_origins.h"
 
 namespace flowscope::library {
 
@@ -25,6 +27,14 @@ std::vector<ModuleId> DeclareModules(capture::Recorder& recorder,
                                          parent, module.num_params, module.num_trainable));
   }
   return ids;
+}
+
+std::shared_ptr<ScopeOrigins> OriginsOf(const savedmodel::SavedModel& model,
+                                        const FunctionDefinitions& functions) {
+  // A recorder numbers modules in the order in which they are declared.
+  std::vector<ModuleId> numbers(model.names().modules().size());
+  std::iota(numbers.begin(), numbers.end(), ModuleId{0});
+  return std::make_shared<ScopeOrigins>(model.names().scopes(), std::move(numbers), functions);
 }
 
 void DeclareVariables(capture::Recorder& recorder,
@@ -66,11 +76,14 @@ Result<RecordedCall> RecordCall(savedmodel::SavedModel& model, std::string_view 
   if (!variables.ok()) return variables.status();
   if (options.name.empty()) options.name = FolderName(model.file().dir());
   options.root_class = "SavedModel";
+  const FunctionDefinitions functions(model.file().graph().functions, model.rewrite());
+  options.body_origins = OriginsOf(model, functions);
   Result<std::shared_ptr<capture::Recorder>> started =
       capture::Recorder::Start(std::move(options), nullptr);
   if (!started.ok()) return started.status();
   capture::Recorder& recorder = **started;
   if (!note.empty()) recorder.AddNote(note);
+  if (!model.names().scopes().modules().empty()) recorder.AddNote(std::string(kScopesNote));
   const std::vector<ModuleId> modules = DeclareModules(recorder, model.names().modules());
   DeclareVariables(recorder, *variables, modules);
   // In the order of the signature, so that labels do not depend on the caller's.

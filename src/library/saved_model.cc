@@ -3,6 +3,7 @@
 #include "library/record_saved_model.h"
 #include "library/runtime.h"
 #include "library/structure.h"
+#include "savedmodel/legacy.h"
 #include "savedmodel/tensors.h"
 
 namespace flowscope::api {
@@ -77,6 +78,13 @@ Result<Recording> SavedModel::Record(const std::map<std::string, Payload>& input
   if (state_->model == nullptr) {
     Result<TFE_Context*> context = library::ProcessContext();
     if (!context.ok()) return context.status();
+    const savedmodel::MetaGraph& graph = state_->file->graph();
+    const std::string why_not = savedmodel::WhyNotNodeByNode(graph, graph.signatures.at(*key));
+    if (!why_not.empty()) {
+      return Unsupported(why_not +
+                         ", which only a session of TensorFlow runs: record it from Python, where "
+                         "it is one op, or ask for its structure alone");
+    }
     Result<std::unique_ptr<savedmodel::SavedModel>> loaded =
         savedmodel::SavedModel::Load(*context, state_->file->dir());
     if (!loaded.ok()) return loaded.status();

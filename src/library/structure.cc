@@ -3,120 +3,98 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <optional>
+#include <memory>
+#include <numeric>
 
-#include "capture/function_host.h"
-#include "capture/live_payloads.h"
-#include "capture/op_kinds.h"
-#include "interp/plan.h"
-#include "interp/plan_cache.h"
+#include "library/scope_origins.h"
 #include "library/structure_types.h"
+#include "library/structure_walker.h"
 #include "savedmodel/main_graph.h"
 #include "tf/op_registry.h"
 #include "trace/attrs.h"
-#include "trace/builder.h"
 
 namespace flowscope::library {
 namespace {
 
-using Values = std::vector<TensorId>;
+std::vector<ModuleId> ModuleNumbers(const savedmodel::ModelNames& names) {
+  std::vector<ModuleId> numbers(names.modules().size());
+  std::iota(numbers.begin(), numbers.end(), ModuleId{0});
+  return numbers;
+}
 
-class Walker {
+// The main graph of a file, as far as the outputs of a signature need it.
+class MainWalker {
  public:
-  Walker(const savedmodel::SavedModelFile& file, const std::string& name)
-      : file_(file), names_(file.graph()) {
-    TraceInfo& info = builder_.tables().info;
+  MainWalker(const savedmodel::SavedModelFile& file, const std::string& name)
+      : names_(file.graph()),
+        definitions_(file.graph().functions),
+        walker_(file.graph().functions, std::make_shared<ScopeOrigins>(
+                                            names_.scopes(), ModuleNumbers(names_), definitions_)),
+        scopes_(walker_) {
+    TraceInfo& info = walker_.builder().tables().info;
     info.name = name;
     info.root_kind = "saved_model";
     info.root_class = "SavedModel";
-    info.recorder = "structure";
-    info.tensorflow_version = tf::Api().TF_Version();
-    info.notes.emplace_back("structure only: nothing ran, and no value was kept");
-    for (const std::string_view bytes : file.graph().functions) {
-      Result<interp::FunctionDef> function = interp::ParseFunctionDef(bytes);
-      if (function.ok()) functions_.emplace(function->signature.name, bytes);
-    }
     for (const savedmodel::ModelModule& module : names_.modules()) DeclareModule(module);
+    interp::FunctionDef main;
+    main.nodes = file.graph().nodes;
+    interp::ResolveBody(std::move(main), {}, walker_.Finder(), body_);
   }
 
   Status Walk(const savedmodel::Signature& signature) {
-    interp::FunctionDef main;
-    main.nodes = file_.graph().nodes;
-    interp::ResolveBody(std::move(main), {}, Finder(), body_);
-    for (const auto& [name, info] : signature.inputs) AddInput(name, info);
-    const ModuleCallId root = names_.modules().empty() ? kNoId : builder_.OpenModuleCall(0, 0);
+    TraceBuilder& builder = walker_.builder();
+    for (const auto& [name, info] : signature.inputs) {
+      const TensorId tensor = walker_.AddInput(name, info.dtype, info.dims);
+      const auto node = body_.node_by_name.find(info.name.substr(0, info.name.find(':')));
+      if (node != body_.node_by_name.end()) values_[node->second] = {tensor};
+    }
+    const ModuleCallId root = names_.modules().empty() ? kNoId : builder.OpenModuleCall(0, 0);
     for (const auto& [name, info] : signature.outputs) {
       Result<TensorId> tensor = Fetch(info.name);
       if (!tensor.ok()) return tensor.status();
-      builder_.tables().outputs.push_back(
-          {builder_.Intern("output['" + std::string(name) + "']"), *tensor});
+      builder.tables().outputs.push_back(
+          {builder.Intern("output['" + std::string(name) + "']"), *tensor});
     }
-    if (root != kNoId) builder_.CloseModuleCall(root, 0, false);
+    if (root != kNoId) builder.CloseModuleCall(root, 0, false);
     return Status::Ok();
   }
 
   std::shared_ptr<const Trace> Finish() {
-    builder_.tables().info.num_executed = run_counter_;
-    return std::move(builder_).Finish(std::make_shared<capture::LivePayloads>());
+    if (!names_.scopes().modules().empty()) {
+      walker_.builder().tables().info.notes.emplace_back(kScopesNote);
+    }
+    if (has_loop_) {
+      walker_.builder().tables().info.notes.emplace_back(
+          "loops of TensorFlow 1 stand once, without the edge that leads back");
+    }
+    return walker_.Finish("structure only: nothing ran, and no value was kept");
   }
 
  private:
-  interp::SignatureFinder Finder() const {
-    return [this](std::string_view name) -> std::optional<tf::OpDef> {
-      const auto found = functions_.find(name);
-      if (found == functions_.end()) return {};
-      Result<interp::FunctionDef> function = interp::ParseFunctionDef(found->second);
-      if (!function.ok()) return {};
-      return std::move(function->signature);
-    };
-  }
-
   void DeclareModule(const savedmodel::ModelModule& module) {
+    TraceBuilder& builder = walker_.builder();
     ModuleRecord record;
-    record.addresses = builder_.AddStrings(std::vector<std::string>{module.address});
-    record.address = builder_.Intern(module.address);
-    record.class_name = builder_.Intern(module.class_name);
-    record.name = builder_.Intern(module.name);
+    record.addresses = builder.AddStrings(std::vector<std::string>{module.address});
+    record.address = builder.Intern(module.address);
+    record.class_name = builder.Intern(module.class_name);
+    record.name = builder.Intern(module.name);
     record.parent = module.parent == savedmodel::kNoScope ? kNoId : module.parent;
     record.num_params = module.num_params;
     record.num_trainable_params = module.num_trainable;
-    builder_.AddModule(record);
-  }
-
-  TensorId AddTensor(OpId producer, uint32_t index, DType dtype, const std::optional<Dims>& dims,
-                     EdgeClass edge_class) {
-    TensorRecord record;
-    record.producer = producer;
-    record.output_index = static_cast<uint16_t>(index);
-    record.dtype = dtype;
-    const bool has_value = dtype != DType::kResource && dtype != DType::kVariant;
-    record.state = has_value ? PayloadState::kNotKept : PayloadState::kNoValue;
-    if (dims) {
-      record.dims = builder_.InternDims(*dims);
-      record.shape_known = std::ranges::all_of(*dims, [](int64_t dim) { return dim >= 0; });
-      if (record.shape_known) {
-        record.nbytes = NumElements(*dims) * static_cast<int64_t>(DTypeSize(dtype));
-      }
-    }
-    edge_classes_.push_back(edge_class);
-    return builder_.AddTensor(record);
-  }
-
-  void AddInput(std::string_view name, const savedmodel::TensorInfo& info) {
-    const OpId source = builder_.AddSource(OpKind::kInput, "input", name, 0);
-    const TensorId tensor = AddTensor(source, 0, info.dtype, info.dims, EdgeClass::kInput);
-    builder_.SetOutputs(source, {tensor, 1});
-    const auto node = body_.node_by_name.find(info.name.substr(0, info.name.find(':')));
-    if (node != body_.node_by_name.end()) main_values_[node->second] = {tensor};
+    builder.AddModule(record);
   }
 
   Result<TensorId> Fetch(std::string_view reference) {
-    const size_t colon = reference.find(':');
-    const auto node = body_.node_by_name.find(reference.substr(0, colon));
+    const auto node = body_.node_by_name.find(reference.substr(0, reference.find(':')));
     if (node == body_.node_by_name.end()) {
       return Corruption("the graph has no node '" + std::string(reference) + "'");
     }
     FLOWSCOPE_RETURN_IF_ERROR(Compute(node->second));
+    while (!behind_.empty()) {
+      const uint32_t next = behind_.back();
+      behind_.pop_back();
+      FLOWSCOPE_RETURN_IF_ERROR(Compute(next));
+    }
     return At(node->second, reference);
   }
 
@@ -124,8 +102,22 @@ class Walker {
     const size_t colon = reference.rfind(':');
     const std::string digits(colon == std::string_view::npos ? "0" : reference.substr(colon + 1));
     const size_t index = digits.size() < 6 ? std::strtoul(digits.c_str(), nullptr, 10) : SIZE_MAX;
-    if (index < main_values_[node].size()) return main_values_[node][index];
+    if (index < values_[node].size()) return values_[node][index];
     return Corruption("'" + std::string(reference) + "' is no tensor of the graph");
+  }
+
+  // The node behind an input as it is written; a control input too.
+  Result<uint32_t> Producer(std::string_view input) const {
+    if (input.starts_with('^')) input.remove_prefix(1);
+    const auto found = body_.node_by_name.find(input.substr(0, input.find(':')));
+    if (found != body_.node_by_name.end()) return found->second;
+    return Corruption("a node needs '" + std::string(input) + "', which is not there");
+  }
+
+  // The edge that leads back in a loop of TensorFlow 1.
+  bool LeadsBack(uint32_t producer) const {
+    const std::string_view op = body_.nodes[producer].def->op;
+    return op == "NextIteration" || op == "RefNextIteration";
   }
 
   // Nodes of the main graph, deepest first.
@@ -135,58 +127,68 @@ class Walker {
     while (!stack.empty()) {
       auto& [node, next] = stack.back();
       const auto& inputs = body_.nodes[node].def->inputs;
-      if (main_values_.contains(node) || next == inputs.size()) {
-        if (!main_values_.contains(node)) FLOWSCOPE_RETURN_IF_ERROR(AddMainNode(node));
+      if (values_.contains(node) || next == inputs.size()) {
+        if (!values_.contains(node)) FLOWSCOPE_RETURN_IF_ERROR(AddNode(node));
         stack.pop_back();
         continue;
       }
       open[node] = true;
-      std::string_view input = inputs[next++];
-      if (input.starts_with('^')) input.remove_prefix(1);
-      const auto needed = body_.node_by_name.find(input.substr(0, input.find(':')));
-      if (needed == body_.node_by_name.end()) {
-        return Corruption("a node needs '" + std::string(input) + "', which is not there");
+      const Result<uint32_t> needed = Producer(inputs[next++]);
+      if (!needed.ok()) return needed.status();
+      if (values_.contains(*needed)) continue;
+      if (LeadsBack(*needed)) {
+        has_loop_ = true;
+        behind_.push_back(*needed);
+        continue;
       }
-      if (main_values_.contains(needed->second)) continue;
-      if (open[needed->second]) return Unsupported("the main graph has a loop of TensorFlow 1");
-      stack.emplace_back(needed->second, 0);
+      if (open[*needed]) return Corruption("nodes of the main graph need each other in a circle");
+      stack.emplace_back(*needed, 0);
     }
     return Status::Ok();
   }
 
-  Status AddMainNode(uint32_t index) {
-    const interp::BodyNode& node = body_.nodes[index];
-    Values inputs;
+  Result<StructureValues> InputsOf(const interp::BodyNode& node) {
+    StructureValues inputs;
     for (const std::string_view input : node.def->inputs) {
       if (input.starts_with('^')) continue;
-      const auto producer = body_.node_by_name.find(input.substr(0, input.find(':')));
-      Result<TensorId> tensor = At(producer->second, input);
+      const Result<uint32_t> producer = Producer(input);
+      if (!producer.ok()) return producer.status();
+      if (LeadsBack(*producer) && !values_.contains(*producer)) continue;
+      Result<TensorId> tensor = At(*producer, input);
       if (!tensor.ok()) return tensor.status();
       inputs.push_back(*tensor);
     }
-    uint32_t count = 0;
-    if (node.op != nullptr) {
-      for (const tf::OpArg& arg : node.op->outputs) {
-        count += static_cast<uint32_t>(interp::ArgLength(arg, node.attrs).value_or(0) & 0xFFFF);
-      }
-    }
+    return inputs;
+  }
+
+  Status AddNode(uint32_t index) {
+    const interp::BodyNode& node = body_.nodes[index];
+    const Result<StructureValues> inputs = InputsOf(node);
+    if (!inputs.ok()) return inputs.status();
     const std::string attrs = interp::WriteNameAttrList(node.def->op, ShownAttrs(node));
-    Values& values = main_values_[index];
+    StructureValues& values = values_[index];
     if (node.def->op == "VarHandleOp") {
       values = {AddVariable(node.def->name, attrs)};
     } else if (IsResource(node)) {
-      values = {AddTensor(kNoId, 0, DType::kResource, Dims(), EdgeClass::kResource)};
+      values = {walker_.AddResource(kNoId)};
     } else if (node.kind == interp::NodeKind::kConstant) {
-      values = {AddConstant(node.def->name, attrs)};
+      const Outputs outputs = OutputsOf(tf::FindOpDef("Const"), attrs, 1);
+      values = {walker_.AddConstant(node.def->name, outputs.dtypes[0], outputs.dims[0], false)};
     } else if (node.kind != interp::NodeKind::kNothing) {
-      values = AddOp(node.def->op, node.def->name, attrs, inputs, count);
-      const std::string function = node.callees.size() == 1 && node.kind == interp::NodeKind::kCall
-                                       ? std::string(node.callees.front().name)
-                                       : "";
-      const OpId call = static_cast<OpId>(builder_.tables().ops.size()) - 1;
-      if (!function.empty()) Open(function, {}, call, inputs, values);
+      const std::vector<interp::Callee> callees = interp::CalleesOf(node);
+      values =
+          walker_.Run({node.kind, node.def->op, node.def->name, attrs, CountOutputs(node), callees},
+                      *inputs, {}, scopes_);
     }
     return Status::Ok();
+  }
+
+  static uint32_t CountOutputs(const interp::BodyNode& node) {
+    uint32_t count = 0;
+    for (const tf::OpArg& arg : node.op != nullptr ? node.op->outputs : std::vector<tf::OpArg>()) {
+      count += static_cast<uint32_t>(interp::ArgLength(arg, node.attrs).value_or(0) & 0xFFFF);
+    }
+    return count;
   }
 
   static interp::AttrList ShownAttrs(const interp::BodyNode& node) {
@@ -203,22 +205,17 @@ class Walker {
   }
 
   TensorId AddVariable(std::string_view node, const std::string& attrs) {
+    TraceBuilder& builder = walker_.builder();
     const savedmodel::ModelVariable named = names_.VariableOf(node);
     VariableRecord record;
-    record.addresses = builder_.AddStrings(named.addresses);
-    record.address = builder_.Intern(named.addresses.front());
-    record.name = builder_.Intern(named.name);
-    record.key = builder_.Intern(node);
+    record.addresses = builder.AddStrings(named.addresses);
+    record.address = builder.Intern(named.addresses.front());
+    record.name = builder.Intern(named.name);
+    record.key = builder.Intern(node);
     record.trainable = named.trainable;
     record.module = named.module == savedmodel::kNoScope ? kNoId : named.module;
     SetType(attrs, record);
-    TraceTables& tables = builder_.tables();
-    const auto variable = static_cast<VariableId>(tables.variables.size());
-    tables.variables.push_back(record);
-    tables.versions.push_back({variable, 0, kNoId, kNoId});
-    const TensorId handle = AddTensor(kNoId, 0, DType::kResource, Dims(), EdgeClass::kVariable);
-    variables_.emplace(handle, variable);
-    return handle;
+    return walker_.AddResource(walker_.AddVariable(record));
   }
 
   void SetType(const std::string& name_attr_list, VariableRecord& record) {
@@ -231,186 +228,19 @@ class Walker {
       const auto* dims = std::get_if<std::vector<int64_t>>(&data->scalar);
       if (name == "dtype" && text != nullptr) record.dtype = DTypeNamed(*text);
       if (name != "shape" || dims == nullptr) continue;
-      record.dims = builder_.InternDims(*dims);
+      record.dims = walker_.builder().InternDims(*dims);
       record.shape_known = std::ranges::all_of(*dims, [](int64_t dim) { return dim >= 0; });
     }
   }
 
-  TensorId AddConstant(std::string_view name, std::string_view attrs) {
-    const Outputs outputs = OutputsOf(tf::FindOpDef("Const"), attrs, 1);
-    if (outputs.dims[0] && outputs.dims[0]->empty()) {
-      return AddTensor(kNoId, 0, outputs.dtypes[0], outputs.dims[0], EdgeClass::kLiteral);
-    }
-    const OpId source = builder_.AddSource(OpKind::kConstant, "constant", name, 0);
-    const TensorId tensor =
-        AddTensor(source, 0, outputs.dtypes[0], outputs.dims[0], EdgeClass::kConstant);
-    builder_.SetOutputs(source, {tensor, 1});
-    return tensor;
-  }
-
-  Values AddOp(std::string_view type, std::string_view name, std::string_view attrs,
-               const Values& inputs, uint32_t count) {
-    const tf::OpDef* def = tf::FindOpDef(type);
-    const capture::OpTraits traits = capture::TraitsOf(type, def, false);
-    std::vector<EdgeRecord> edges;
-    for (const TensorId tensor : inputs) edges.push_back({tensor, edge_classes_[tensor], 0});
-    OpRecord record;
-    record.type = builder_.Intern(type);
-    record.name = builder_.Intern(name);
-    record.kind = traits.kind;
-    record.run_counter = ++run_counter_;
-    record.attrs = builder_.tables().attrs.Intern(attrs);
-    if (traits.takes_functions) {
-      record.opaque_reason = builder_.Intern("the op's kernel runs functions itself");
-    }
-    const OpId id = builder_.BeginOp(record);
-    builder_.SetInputs(id, edges);
-    const Outputs outputs = OutputsOf(def, attrs, count);
-    Values values;
-    for (uint32_t i = 0; i < count; ++i) {
-      values.push_back(AddTensor(id, i, outputs.dtypes[i], outputs.dims[i], EdgeClass::kOp));
-    }
-    builder_.SetOutputs(id, {values.empty() ? 0 : values.front(), count});
-    AddAccess(id, traits, inputs);
-    return values;
-  }
-
-  void AddAccess(OpId id, const capture::OpTraits& traits, const Values& inputs) {
-    for (const TensorId tensor : inputs) {
-      const auto variable = variables_.find(tensor);
-      if (variable == variables_.end() || traits.is_function_call) continue;
-      if (traits.is_variable_read) {
-        builder_.op(id).kind = OpKind::kVariableRead;
-        builder_.tables().accesses.push_back({id, variable->second, 0, false});
-      } else if (traits.no_outputs) {
-        builder_.op(id).kind = OpKind::kVariableWrite;
-      }
-    }
-  }
-
-  // The function's body in a region of its own. `values`: what the call gives, replaced by the
-  // values inside where it could be opened; else the op says why not.
-  void Open(const std::string& function, const interp::Bindings& bindings, OpId call,
-            const Values& inputs, Values& values) {
-    call_ = call;
-    const std::shared_ptr<const interp::Plan> plan = PlanOf(function, bindings);
-    if (plan == nullptr) {
-      builder_.op(call).opaque_reason =
-          builder_.Intern("the SavedModel does not hold the function '" + function + "'");
-      return;
-    }
-    if (!interp::HoldsAlways(plan->findings)) {
-      RegionRecord region;
-      region.kind = RegionKind::kFunction;
-      region.name = builder_.Intern(capture::ReadableFunctionName(function));
-      region.op = call;
-      values = Inside(region, *plan, inputs);
-      return;
-    }
-    builder_.op(call).opaque_reason = builder_.Intern(interp::Explain(plan->findings.front()));
-  }
-
-  std::shared_ptr<const interp::Plan> PlanOf(const std::string& function,
-                                             const interp::Bindings& bindings) {
-    const auto bytes = functions_.find(function);
-    if (bytes == functions_.end()) return nullptr;
-    std::shared_ptr<const interp::Plan>& plan = plans_[interp::InstanceKey(function, bindings)];
-    if (plan == nullptr) plan = interp::BuildPlan(std::string(bytes->second), bindings, Finder());
-    return plan;
-  }
-
-  Values Inside(const RegionRecord& region, const interp::Plan& plan, const Values& args) {
-    constexpr int kMaxDepth = 500;  // a function that calls itself has no end here
-    const RegionId id = builder_.OpenRegion(region);
-    Values slots(plan.kept.size(), kNoId);
-    for (size_t i = 0; i < args.size() && i < slots.size(); ++i) slots[i] = args[i];
-    if (++depth_ < kMaxDepth) {
-      for (const interp::PlanNode& node : plan.nodes) Step(plan, node, slots);
-    }
-    --depth_;
-    builder_.CloseRegion(id);
-    Values results;
-    for (const interp::PlanInput& result : plan.returns)
-      results.push_back(Known(slots[result.slot]));
-    return results;
-  }
-
-  // A stand-in where a body could not be looked into.
-  TensorId Known(TensorId tensor) {
-    return tensor != kNoId ? tensor
-                           : AddTensor(kNoId, 0, DType::kInvalid, {}, EdgeClass::kUnexplained);
-  }
-
-  void Step(const interp::Plan& plan, const interp::PlanNode& node, Values& slots) {
-    Values inputs;
-    for (uint32_t i = 0; i < node.num_inputs; ++i) {
-      inputs.push_back(Known(slots[plan.inputs[node.first_input + i].slot]));
-    }
-    const std::string& attrs = node.attrs->name_attr_list;
-    Values values;
-    switch (node.kind) {
-      case interp::NodeKind::kConstant:
-        values = {ConstantOf(plan, node)};
-        break;
-      case interp::NodeKind::kCall:
-        values = Callee(plan, node, 0, RegionKind::kFunction, inputs);
-        break;
-      case interp::NodeKind::kIf:
-      case interp::NodeKind::kCase:
-        inputs.erase(inputs.begin());
-        for (uint32_t i = 0; i < node.num_callees; ++i) {
-          const Values branch = Callee(plan, node, i, RegionKind::kBranch, inputs);
-          if (i == 0) values = branch;
-        }
-        break;
-      case interp::NodeKind::kWhile:
-        Callee(plan, node, 0, RegionKind::kFunction, inputs);
-        values = Callee(plan, node, 1, RegionKind::kIteration, inputs);
-        break;
-      default:
-        values = AddOp(node.attrs->op, node.name, attrs, inputs, node.num_outputs);
-    }
-    for (uint32_t i = 0; i < node.num_outputs && i < values.size(); ++i) {
-      slots[node.first_output + i] = values[i];
-    }
-  }
-
-  // Once for each constant of a body, however often the body stands in the structure.
-  TensorId ConstantOf(const interp::Plan& plan, const interp::PlanNode& node) {
-    const auto [entry, is_new] = constants_.try_emplace({&plan, node.constant_index}, kNoId);
-    if (is_new) entry->second = AddConstant(node.name, node.attrs->name_attr_list);
-    return entry->second;
-  }
-
-  Values Callee(const interp::Plan& plan, const interp::PlanNode& node, uint32_t index,
-                RegionKind kind, const Values& inputs) {
-    const interp::Callee& callee = plan.callees[node.first_callee + index];
-    const std::shared_ptr<const interp::Plan> inner = PlanOf(callee.name, callee.bindings);
-    if (inner == nullptr || interp::HoldsAlways(inner->findings)) {
-      return AddOp(node.attrs->op, node.name, node.attrs->name_attr_list, inputs, node.num_outputs);
-    }
-    RegionRecord region;
-    region.kind = kind;
-    region.name = builder_.Intern(
-        kind == RegionKind::kFunction ? capture::ReadableFunctionName(callee.label) : callee.label);
-    region.index = kind == RegionKind::kBranch ? index : 0;
-    region.op = call_;
-    return Inside(region, *inner, inputs);
-  }
-
-  const savedmodel::SavedModelFile& file_;
   savedmodel::ModelNames names_;
-  TraceBuilder builder_;
+  FunctionDefinitions definitions_;
+  StructureWalker walker_;
+  capture::BodyScopes scopes_;
   interp::Body body_;
-  std::map<std::string, std::string_view, std::less<>> functions_;
-  std::map<std::string, std::shared_ptr<const interp::Plan>> plans_;
-  std::map<std::pair<const interp::Plan*, uint32_t>, TensorId> constants_;
-  std::map<uint32_t, Values> main_values_;    // by node
-  std::map<TensorId, VariableId> variables_;  // by handle
-  std::vector<EdgeClass> edge_classes_;       // by tensor
-  OpId call_ = kNoId;                         // the call of the main graph that is open
-  uint32_t run_counter_ = 0;
-  int depth_ = 0;
+  std::map<uint32_t, StructureValues> values_;  // by node
+  std::vector<uint32_t> behind_;                // nodes that only a loop's next iteration takes
+  bool has_loop_ = false;
 };
 
 }  // namespace
@@ -422,7 +252,7 @@ Result<std::shared_ptr<const Trace>> StructureOf(const savedmodel::SavedModelFil
   if (found == file.graph().signatures.end()) {
     return NotFound("no signature '" + std::string(signature) + "'");
   }
-  Walker walker(file, name);
+  MainWalker walker(file, name);
   FLOWSCOPE_RETURN_IF_ERROR(walker.Walk(found->second));
   return walker.Finish();
 }

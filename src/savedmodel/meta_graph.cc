@@ -230,6 +230,16 @@ Result<std::vector<MetaGraph>> ParseSavedModel(std::string_view bytes) {
   return graphs;
 }
 
+Result<MetaGraph> ParseGraph(std::string_view bytes) {
+  MetaGraph graph;
+  try {
+    FLOWSCOPE_RETURN_IF_ERROR(ReadGraph({bytes.data(), bytes.size()}, graph));
+  } catch (const protozero::exception& error) {
+    return Corruption(std::string("it is not a valid protocol buffer: ") + error.what());
+  }
+  return graph;
+}
+
 std::string_view InitOp(const MetaGraph& graph) {
   const auto signature = graph.signatures.find("__saved_model_init_op");
   if (signature != graph.signatures.end() && !signature->second.outputs.empty()) {

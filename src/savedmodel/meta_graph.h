@@ -82,6 +82,10 @@ struct MetaGraph {
 // `bytes` must outlive what is returned. Corruption where they are no SavedModel.
 Result<std::vector<MetaGraph>> ParseSavedModel(std::string_view bytes);
 
+// The nodes and functions of a serialized GraphDef, with nothing else filled in. `bytes` must
+// outlive what is returned. Corruption where they are none.
+Result<MetaGraph> ParseGraph(std::string_view bytes);
+
 // The op that prepares tables and the like after variables are there; empty where there is none.
 std::string_view InitOp(const MetaGraph& graph);
 

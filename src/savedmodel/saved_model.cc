@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <set>
 
 #include "base/edit_distance.h"
 #include "savedmodel/plain_host.h"
 #include "savedmodel/tensors.h"
+#include "savedmodel/variable_copies.h"
 
 namespace flowscope::savedmodel {
 namespace {
@@ -180,9 +182,28 @@ Status SavedModel::Restore() {
   PlainHost plain;
   const Result<interp::HeldHandles> restored =
       main_->Run(feeds, {std::string(saver.restore_op)}, plain);
-  if (restored.ok()) return Status::Ok();
-  return {restored.status().code(), "the variables of " + file_->dir() +
-                                        " cannot be restored: " + restored.status().message()};
+  const Status done = restored.ok() ? RestoreOriginals() : restored.status();
+  if (done.ok()) return done;
+  return {done.code(),
+          "the variables of " + file_->dir() + " cannot be restored: " + done.message()};
+}
+
+// Variables that the saver does not know, of which it restores a copy.
+Status SavedModel::RestoreOriginals() {
+  const std::vector<std::string_view> known =
+      main_->ResourcesOf({std::string(file_->graph().saver.restore_op)});
+  const std::set<std::string_view> restored(known.begin(), known.end());
+  for (const auto& [copy, original] : VariableCopies(file_->graph())) {
+    if (!restored.contains(copy) || restored.contains(original)) continue;
+    const std::string_view* dtype = interp::FindAttr(main_->Find(copy)->attrs, "dtype");
+    Result<TFE_TensorHandle*> from = main_->Resource(copy);
+    Result<TFE_TensorHandle*> to = main_->Resource(original);
+    if (!from.ok()) return from.status();
+    if (!to.ok()) return to.status();
+    if (dtype == nullptr) continue;
+    FLOWSCOPE_RETURN_IF_ERROR(CopyVariable(context_, *from, *to, *dtype));
+  }
+  return Status::Ok();
 }
 
 Status SavedModel::Initialize() {

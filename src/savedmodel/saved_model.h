@@ -62,6 +62,8 @@ class SavedModel {
 
   const SavedModelFile& file() const { return *file_; }
   const ModelNames& names() const { return *names_; }
+  // What its functions are called in the context.
+  const Rewrite& rewrite() const { return rewrite_; }
 
   // Variables that the signature uses.
   Result<std::vector<UsedVariable>> Variables(std::string_view signature);
@@ -77,6 +79,7 @@ class SavedModel {
   SavedModel() = default;
   Status AddFunctions();
   Status Restore();
+  Status RestoreOriginals();
   Status Initialize();
   std::vector<Feed> AssetFeeds() const;
   std::vector<std::string> Fetches(std::string_view signature) const;

@@ -12,6 +12,7 @@
 #include "interp/attr_value.h"
 #include "interp/function_def.h"
 #include "savedmodel/proto.h"
+#include "savedmodel/variable_copies.h"
 
 namespace flowscope::savedmodel {
 namespace {
@@ -187,6 +188,10 @@ std::map<std::string, std::string> KeysByNode(const MetaGraph& graph) {
       if (key != keys.end()) by_node.emplace(NodeOf(call->inputs[i]), key->second);
     }
   }
+  for (const auto& [copy, original] : VariableCopies(graph)) {
+    const auto known = by_node.find(std::string(copy));
+    if (known != by_node.end()) by_node.emplace(original, known->second);
+  }
   return by_node;
 }
 
@@ -307,10 +312,12 @@ uint32_t ModelNames::OwnerOf(const Known& known) const {
   return 0;
 }
 
-// Keras exports a second copy of every variable; each name counts once.
+// Keras exports a second copy of every variable; each name counts once, and each object.
 void ModelNames::CountParams() {
   std::set<std::string_view> counted;
+  std::set<uint32_t> objects;
   for (const auto& [node, known] : by_node_) {
+    if (!objects.insert(known.object).second) continue;
     const bool by_name = !scopes_.modules().empty();
     if (by_name && !counted.insert(known.variable->name).second) continue;
     const std::optional<Dims>& dims = known.variable->dims;
