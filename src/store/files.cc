@@ -73,6 +73,12 @@ Status File::WriteAt(uint64_t offset, const void* data, size_t nbytes) {
   return Status::Ok();
 }
 
+// A file system that cannot (EINVAL) is none that could lose what others keep.
+Status File::Sync() {
+  if (::fsync(fd_) != 0 && errno != EINVAL) return SystemError("wait for the disk for", path_);
+  return Status::Ok();
+}
+
 Status File::Close() {
   if (fd_ < 0) return Status::Ok();
   if (::close(std::exchange(fd_, -1)) != 0) return SystemError("close", path_);
@@ -147,6 +153,32 @@ Status RemoveFile(const std::string& path) {
 Status Rename(const std::string& from, const std::string& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) return SystemError("rename " + from + " to", to);
   return Status::Ok();
+}
+
+Status Exchange(const std::string& from, const std::string& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) {
+    return Status::Ok();
+  }
+  const std::string aside = TemporaryBeside(to);
+  FLOWSCOPE_RETURN_IF_ERROR(Rename(to, aside));
+  if (const Status moved = Rename(from, to); !moved.ok()) {
+    (void)Rename(aside, to);
+    return moved;
+  }
+  return Rename(aside, from);
+}
+
+Status SyncPath(const std::string& path) {
+  File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC), path);
+  if (!file.open()) return SystemError("open", path);
+  FLOWSCOPE_RETURN_IF_ERROR(file.Sync());
+  return file.Close();
+}
+
+std::string ParentOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
 }
 
 }  // namespace flowscope::store

@@ -35,6 +35,8 @@ class File {
 
   Result<uint64_t> Size() const;
   Status WriteAt(uint64_t offset, const void* data, size_t nbytes);
+  // What was written is on the disk afterwards.
+  Status Sync();
   Status Close();
 
  private:
@@ -70,6 +72,12 @@ Status MakeFolder(const std::string& path);
 Status RemoveFlat(const std::string& folder);
 Status RemoveFile(const std::string& path);
 Status Rename(const std::string& from, const std::string& to);
+// Puts each under the other's name, in one step where the file system can.
+Status Exchange(const std::string& from, const std::string& to);
+// What the file holds, or which names stand in the folder, is on the disk afterwards.
+Status SyncPath(const std::string& path);
+// The folder that `path` stands in.
+std::string ParentOf(const std::string& path);
 // "cannot ACTION PATH: REASON", from errno.
 Status SystemError(std::string_view action, const std::string& path);
 

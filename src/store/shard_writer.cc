@@ -99,7 +99,9 @@ Status ShardWriter::CloseShard() {
   if (header.size() > limits_.header_bytes) return Internal("a shard's header has no room");
   header.resize(limits_.header_bytes, ' ');
   FLOWSCOPE_RETURN_IF_ERROR(file_.WriteAt(sizeof(uint64_t), header.data(), header.size()));
+  FLOWSCOPE_RETURN_IF_ERROR(file_.Sync());
   FLOWSCOPE_RETURN_IF_ERROR(file_.Close());
+  ++num_closed_;
   return Rename(folder_ + "/" + OpenShardName(num_shards_ - 1),
                 folder_ + "/" + ShardName(num_shards_ - 1));
 }

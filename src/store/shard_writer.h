@@ -34,6 +34,8 @@ class ShardWriter {
   Status Finish();
 
   uint32_t num_shards() const { return num_shards_; }
+  // Shards that are whole and on the disk.
+  uint32_t num_closed() const { return num_closed_; }
 
  private:
   Status OpenShard();
@@ -51,6 +53,7 @@ class ShardWriter {
   std::string buffer_;  // appended and not yet written
   uint64_t data_size_ = 0;
   uint32_t num_shards_ = 0;
+  uint32_t num_closed_ = 0;
   std::unordered_map<std::string, StoredValue> by_hash_;
 };
 

@@ -1,4 +1,5 @@
 // Recordings that are written while they run.
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -73,6 +74,52 @@ TEST_F(StreamTest, WhatWasCommittedIsThereWithoutAnEnd) {
     ASSERT_TRUE(trace->ReadTensor(id).ok()) << id << trace->ReadTensor(id).status().ToString();
     EXPECT_EQ(ContentHash(*m.payloads().Read(id)), ContentHash(*trace->ReadTensor(id)));
   }
+}
+
+// As a machine that stopped can leave it: the end of a file never reached the disk.
+void LoseEnd(const std::string& path, size_t kept) {
+  std::string bytes = ReadFile(path);
+  ASSERT_GT(bytes.size(), kept) << path;
+  std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(kept), bytes.end(), '\0');
+  WriteFile(path, bytes);
+}
+
+TEST_F(StreamTest, BytesThatNeverReachedTheDiskAreToldAndTheRestIsRead) {
+  {
+    const auto writer = Start("a.flow");
+    TraceMaker m;
+    Record(m, *writer, 1000);
+  }
+  const std::string part = Path("a.flow/tensors-00000.part");
+  LoseEnd(part, std::filesystem::file_size(part) - 4096);
+  const auto loaded = OpenTrace(Path("a.flow"));
+  ASSERT_TRUE(loaded.ok()) << loaded.status().ToString();
+  const auto last = static_cast<TensorId>((*loaded)->tables().tensors.size() - 1);
+  EXPECT_TRUE((*loaded)->ReadTensor(10).ok());
+  EXPECT_EQ((*loaded)->ReadTensor(last).status().code(), StatusCode::kCorruption);
+}
+
+TEST_F(StreamTest, ALogWithoutItsEndIsReadAsFarAsItIsProved) {
+  size_t committed = 0;
+  {
+    const auto writer = Start("a.flow");
+    TraceMaker m;
+    Record(m, *writer, 1000);
+    for (int i = 0; i < 500 && committed < 900; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      committed = (*OpenTrace(Path("a.flow")))->num_ops();
+    }
+    std::filesystem::create_directory(Path("b.flow"));
+    for (const char* name : {"trace.sqlite", "trace.sqlite-wal", "tensors-00000.part"}) {
+      std::filesystem::copy_file(Path("a.flow/") + name, Path("b.flow/") + name);
+    }
+  }
+  const std::string log = Path("b.flow/trace.sqlite-wal");
+  LoseEnd(log, std::filesystem::file_size(log) / 2);
+  const auto loaded = OpenTrace(Path("b.flow"));
+  ASSERT_TRUE(loaded.ok()) << loaded.status().ToString();
+  EXPECT_LT((*loaded)->num_ops(), committed);
+  EXPECT_TRUE(Lint(**loaded).empty()) << Lint(**loaded).front();
 }
 
 TEST_F(StreamTest, RepairWritesTheEnd) {

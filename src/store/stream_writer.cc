@@ -173,7 +173,11 @@ Status StreamWriter::WriteBatch(Batch& batch) {
   FLOWSCOPE_RETURN_IF_ERROR(database_->Execute("BEGIN"));
   for (const RowBatch& rows : batch) FLOWSCOPE_RETURN_IF_ERROR(WriteRows(rows));
   FLOWSCOPE_RETURN_IF_ERROR(WriteOwnRows());
-  return database_->Execute("COMMIT");
+  FLOWSCOPE_RETURN_IF_ERROR(database_->Execute("COMMIT"));
+  if (shards_.num_closed() == closed_shards_) return Status::Ok();
+  closed_shards_ = shards_.num_closed();
+  FLOWSCOPE_RETURN_IF_ERROR(SyncPath(path_));
+  return database_->Execute("PRAGMA wal_checkpoint(PASSIVE)");
 }
 
 Result<Statement*> StreamWriter::InsertInto(const TableShape& shape) {
@@ -239,7 +243,8 @@ Status StreamWriter::WriteWhole(const TraceTables& tables) {
   const std::string temporary = TemporaryBeside(name);
   FLOWSCOPE_RETURN_IF_ERROR(
       WriteWholeDatabase(temporary, tables, {configs_, {}, {}}, values_, stats_));
-  return Rename(temporary, name);
+  FLOWSCOPE_RETURN_IF_ERROR(Rename(temporary, name));
+  return SyncPath(path_);
 }
 
 // The database is whole and without a log beside it before it is replaced: a kill in between leaves

@@ -82,6 +82,7 @@ class StreamWriter : public EventSink {
   std::vector<StatsRow> stats_;
   size_t values_committed_ = 0;
   size_t stats_committed_ = 0;
+  uint32_t closed_shards_ = 0;  // that were there at the last checkpoint
 
   // Of the recording thread.
   BatchMaker batches_;

@@ -1,6 +1,7 @@
 #include "store/whole_database.h"
 
 #include "store/file_payloads.h"
+#include "store/files.h"
 
 namespace flowscope::store {
 namespace {
@@ -55,7 +56,8 @@ Status WriteWholeDatabase(const std::string& path, const TraceTables& tables,
   FLOWSCOPE_RETURN_IF_ERROR(WriteChecksums(*database, written));
   FLOWSCOPE_RETURN_IF_ERROR(database->Execute("COMMIT"));
   written.clear();  // statements end before their database
-  return database->Close();
+  FLOWSCOPE_RETURN_IF_ERROR(database->Close());
+  return SyncPath(path);
 }
 
 }  // namespace flowscope::store

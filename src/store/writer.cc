@@ -105,27 +105,29 @@ Status CheckTarget(const std::string& path, bool overwrite) {
   return Status::Ok();
 }
 
-Status MoveIntoPlace(const std::string& temporary, const std::string& path, bool overwrite) {
-  std::string made = temporary;
-  if (IsZipPath(path)) {
-    made = temporary + ".zip";
-    const Status packed = WriteZip(temporary, made);
-    (void)RemoveFlat(temporary);
-    if (!packed.ok()) {
-      (void)RemoveFile(made);
-      return packed;
-    }
-  }
-  const std::string old = TemporaryBeside(path);
+namespace {
+
+// What is left under `made` afterwards is rubbish.
+Status Place(const std::string& made, const std::string& path, bool overwrite) {
+  FLOWSCOPE_RETURN_IF_ERROR(SyncPath(made));
   const bool replaces = overwrite && Exists(path);
-  if (replaces) FLOWSCOPE_RETURN_IF_ERROR(Rename(path, old));
-  const Status moved = Rename(made, path);
-  if (!moved.ok()) {
-    if (replaces) (void)Rename(old, path);
-    return moved;
+  FLOWSCOPE_RETURN_IF_ERROR(replaces ? Exchange(made, path) : Rename(made, path));
+  return SyncPath(ParentOf(path));
+}
+
+}  // namespace
+
+Status MoveIntoPlace(const std::string& temporary, const std::string& path, bool overwrite) {
+  if (!IsZipPath(path)) {
+    const Status placed = Place(temporary, path, overwrite);
+    return placed.ok() && Exists(temporary) ? RemoveFlat(temporary) : placed;
   }
-  if (!replaces) return Status::Ok();
-  return IsZipPath(path) ? RemoveFile(old) : RemoveFlat(old);
+  const std::string zip = temporary + ".zip";
+  Status status = WriteZip(temporary, zip);
+  (void)RemoveFlat(temporary);
+  if (status.ok()) status = Place(zip, path, overwrite);
+  const Status removed = RemoveFile(zip);
+  return status.ok() ? removed : status;
 }
 
 Status SaveTrace(const Trace& trace, const std::string& given, const SaveOptions& options) {
