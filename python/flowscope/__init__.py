@@ -17,6 +17,7 @@ from ._core import version as __version__
 from ._doctor import doctor
 from ._extraction import extract, pluck, record
 from ._files import load, repair, to_disk
+from ._outputs import Described, Parts
 from ._rerun import check_determinism
 from ._tracing import capture, trace
 from ._validation import validate
@@ -40,7 +41,9 @@ from .sites import (
 )
 
 __all__ = [
+    "Described",
     "FlowScopeError",
+    "Parts",
     "Selector",
     "Trace",
     "__version__",

@@ -96,9 +96,8 @@ def load(path: str | os.PathLike[str]) -> _core.Trace:
         path: a folder ``NAME.flow`` or a file ``NAME.flow.zip``.
 
     Returns:
-        A trace that answers as the one that was saved. Only ``trace.output``, the object that the
-        model returned, is not in the file and is ``None``; ``trace.outputs`` are the ops that made
-        it.
+        A trace that answers as the one that was saved. ``trace.output`` has the structure of what
+        the model returned, with NumPy arrays in place of tensors.
 
     Raises:
         LookupFailedError: nothing is there.

@@ -18,6 +18,7 @@ from . import (
     _core,
     _files,
     _live_structure,
+    _outputs,
     _recording,
     _roots,
     _runtime,
@@ -315,7 +316,7 @@ def _storage(storage: Any) -> dict[str, Any]:
 def _run(recording: Recording, model: Callable[[], Any], _owner: Any) -> tuple[_core.Trace, int]:
     try:
         output = model()
-        recording.session.declare_outputs(output)
+        recording.session.declare_outputs(output, _outputs.describe(output))
     except BaseException as error:
         return _run_that_raised(recording, error), recording.num_selected
     trace = recording.finish()

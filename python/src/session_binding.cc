@@ -107,9 +107,11 @@ void DeclareArrayInput(Session& session, const nb::list& forms, const std::strin
   session.recorder().DeclareArrayInput(handles, path);
 }
 
-void DeclareOutputs(Session& session, nb::handle object) {
+// `structure`: as TraceInfo::output_structure has it.
+void DeclareOutputs(Session& session, nb::handle object, std::string structure) {
   std::vector<nb::object> keep_alive;
   session.recorder().DeclareOutputs(Collect(object, "output", keep_alive));
+  session.recorder().SetOutputStructure(std::move(structure));
 }
 
 bool DeclareVariable(Session& session, nb::handle handle, std::vector<std::string> addresses,
@@ -179,7 +181,7 @@ void RegisterSession(nb::module_& m) {
       .def("declare_variable", &DeclareVariable)
       .def("declare_inputs", &DeclareInputs, "value"_a.none(), "path"_a)
       .def("declare_array_input", &DeclareArrayInput)
-      .def("declare_outputs", &DeclareOutputs, "value"_a.none())
+      .def("declare_outputs", &DeclareOutputs, "value"_a.none(), "structure"_a)
       .def("set_stream_configs", &SetStreamConfigs)
       .def("add_note",
            [](Session& self, const std::string& note) { self.recorder().AddNote(note); })

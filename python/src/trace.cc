@@ -9,6 +9,7 @@
 #include "analyze/summary.h"
 #include "bindings.h"
 #include "errors.h"
+#include "record_values.h"
 #include "records.h"
 #include "selectors.h"
 #include "tables.h"
@@ -142,10 +143,37 @@ void DefText(nb::class_<TraceHandle>& type) {
            "Ops that a selector, address, label or glob means, in order of execution.");
 }
 
+nb::object OutputOf(nb::handle self) {
+  nb::object live = nb::getattr(self, kOutput, nb::none());
+  if (!live.is_none()) return live;
+  if (nb::cast<const TraceHandle&>(self).trace().info().output_structure.empty()) return live;
+  return nb::module_::import_("flowscope._outputs").attr("rebuild")(self);
+}
+
+// None where the tensor is a handle, or the recording does not know where it came from.
+nb::object ReadOutput(const TraceHandle& self, const std::string& path) {
+  const Trace& trace = self.trace();
+  for (const NamedTensor& output : trace.tables().outputs) {
+    if (trace.str(output.path) != path) continue;
+    const bool has_value =
+        output.tensor != kNoId && trace.tensor(output.tensor).state != PayloadState::kNoValue;
+    if (!has_value) return nb::none();
+    return ValueOf(trace, output.tensor, path);
+  }
+  Check(Corruption("the trace has no " + path + ", which the structure of its output names"));
+  return nb::none();
+}
+
 void DefOutput(nb::class_<TraceHandle>& type) {
   type.def_prop_ro(
-          "output", [](nb::handle self) { return nb::getattr(self, kOutput, nb::none()); },
-          nb::sig("def output(self) -> typing.Any"), "What the recorded call returned.")
+          "output", &OutputOf, nb::sig("def output(self) -> typing.Any"),
+          "What the recorded call returned. Of a trace from a file: the same structure with NumPy\n"
+          "arrays in place of tensors, fs.Parts for ragged, sparse and other composites, and\n"
+          "fs.Described for what is no value.")
+      .def_prop_ro("_output_structure",
+                   [](const TraceHandle& self) { return self.trace().info().output_structure; })
+      .def("_read_output", &ReadOutput, nb::arg("path"),
+           nb::sig("def _read_output(self, path: str) -> numpy.ndarray | None"))
       .def(
           "_set_output",
           [](nb::handle self, nb::handle output) { nb::setattr(self, kOutput, output); },

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -96,7 +97,10 @@ class Recorder : public ScopeTarget {
   ModuleCallId current_module_call() const { return builder_.current_module_call(); }
   const TraceBuilder& builder() const { return builder_; }
 
-  // After the run: the tensors that the call returned.
+  // After the run: what the call returned, as TraceInfo has it, and the tensors in it.
+  void SetOutputStructure(std::string json) {
+    builder_.tables().info.output_structure = std::move(json);
+  }
   void DeclareOutputs(const std::vector<std::pair<std::string, TFE_TensorHandle*>>& outputs);
 
   // The stop that raise_on_nan or halt asked for; kNoId where none did.
@@ -227,6 +231,7 @@ class Recorder : public ScopeTarget {
   static std::shared_ptr<interp::PlanCache> Plans();
   bool OpensFunction(OpId call);
   std::string FunctionToOpen(TFE_Context* context, OpId call);
+  void KeepBodies(TFE_Context* context, OpId op);
   void RunInside(TFE_Context* context, const std::string& function, OpId call,
                  const std::vector<TFE_TensorHandle*>& inputs, TFE_TensorHandle** outputs,
                  int* num_outputs, TF_Status* status);
@@ -297,6 +302,7 @@ class Recorder : public ScopeTarget {
   };
   std::deque<Step> steps_;
   std::vector<TensorId> body_constants_;
+  std::set<std::string, std::less<>> kept_bodies_;  // functions whose bodies the record has
   bool callbacks_ = false;
   bool stopped_ = false;
   int64_t elsewhere_before_ = 0;

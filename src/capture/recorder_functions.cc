@@ -4,6 +4,7 @@
 #include "capture/compiled_difference.h"
 #include "capture/function_host.h"
 #include "capture/recorder.h"
+#include "interp/function_bodies.h"
 #include "trace/attrs.h"
 
 namespace flowscope::capture {
@@ -47,7 +48,25 @@ std::string Recorder::FunctionToOpen(TFE_Context* context, OpId call) {
     if (reason.empty()) NoteFindings(function, findings);
   }
   builder_.op(call).opaque_reason = builder_.Intern(reason);
+  if (!reason.empty()) KeepBodies(context, call);
   return reason.empty() && refused_.empty() ? function : std::string();
+}
+
+// The bodies of what runs compiled: replay needs them, and the program may have dropped them by
+// then.
+void Recorder::KeepBodies(TFE_Context* context, OpId op) {
+  TraceTables& tables = builder_.tables();
+  const std::string type(tables.strings.View(tables.ops[op].type));
+  const std::string attrs(tables.attrs.View(tables.ops[op].attrs));
+  const Result<std::map<std::string, std::string>> split = SplitAttrs(attrs);
+  if (!split.ok()) return;
+  const interp::AttrList list(split->begin(), split->end());
+  for (const std::string_view name : interp::FunctionsNamedBy(type, list)) {
+    for (const auto& [function, body] :
+         interp::FetchWithCallees(context, std::string(name), kept_bodies_)) {
+      tables.functions.push_back({builder_.Intern(function), tables.attrs.Intern(body)});
+    }
+  }
 }
 
 void Recorder::NoteFindings(const std::string& function,

@@ -2,6 +2,14 @@
 #include "capture/recorder.h"
 
 namespace flowscope::capture {
+namespace {
+
+// A description of elements to come: nothing that could run again.
+bool MakesDataset(const tf::OpDef& def) {
+  return def.outputs.size() == 1 && def.outputs.front().type == DType::kVariant;
+}
+
+}  // namespace
 
 void Recorder::Execute(TFE_Op* op, TFE_TensorHandle** outputs, int* num_outputs,
                        TF_Status* status) {
@@ -45,6 +53,9 @@ void Recorder::ExecuteOp(TFE_Op* op, TFE_TensorHandle** outputs, int* num_output
   Begin(type, place.location, edges, pending);
   SetPlace(pending.id, place);
   ReadAttrs(op, pending.id);
+  if (pending.traits.takes_functions && !MakesDataset(*pending.def)) {
+    KeepBodies(context, pending.id);
+  }
   Run(op, context, pending, inputs, outputs, num_outputs, status);
   Progress();
 }

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <numeric>
 
+#include <nlohmann/json.hpp>
+
 #include "capture/function_host.h"
 #include "capture/recorder.h"
 #include "library/scope_origins.h"
@@ -53,6 +55,16 @@ void DeclareVariables(capture::Recorder& recorder,
 // What the outputs of a call are known by in a trace, as Python writes them.
 std::string OutputPath(const std::string& name) { return "output['" + name + "']"; }
 
+// A dict of tensors by name; docs/trace_format.md has the grammar.
+std::string StructureOf(const std::vector<std::pair<std::string, interp::HeldHandle>>& outputs) {
+  nlohmann::ordered_json items = nlohmann::ordered_json::array();
+  for (const auto& [name, handle] : outputs) {
+    items.push_back({{{"value", name}}, {{"tensor", OutputPath(name)}}});
+  }
+  return nlohmann::ordered_json({{"dict", items}})
+      .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 void TakeOutputs(capture::Recorder& recorder, savedmodel::CallResult& result, ModuleCallId root,
                  RecordedCall& recorded) {
   std::vector<std::pair<std::string, TFE_TensorHandle*>> declared;
@@ -60,6 +72,7 @@ void TakeOutputs(capture::Recorder& recorder, savedmodel::CallResult& result, Mo
     declared.emplace_back(OutputPath(name), handle.get());
   }
   recorder.DeclareOutputs(declared);
+  recorder.SetOutputStructure(StructureOf(result.outputs));
   if (root != kNoId) recorder.SetModuleCallOutputs(root, declared);
   for (const auto& [name, handle] : result.outputs) {
     recorded.outputs.emplace_back(name, tf::ShareHandle(handle.get()));

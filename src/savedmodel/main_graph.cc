@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "interp/function_bodies.h"
 #include "savedmodel/plain_host.h"
 #include "savedmodel/tensors.h"
 
@@ -18,13 +19,9 @@ std::string Describe(const BodyNode& node) {
 
 // The signature of a function that the context has by now.
 std::optional<tf::OpDef> SignatureOf(TFE_Context* context, std::string_view name) {
-  const tf::StatusPtr status = tf::NewStatus();
-  const tf::BufferPtr buffer(tf::Api().TF_NewBuffer());
-  tf::Api().TFE_ContextGetFunctionDef(context, std::string(name).c_str(), buffer.get(),
-                                      status.get());
-  if (tf::Api().TF_GetCode(status.get()) != 0) return {};
-  Result<interp::FunctionDef> function =
-      interp::ParseFunctionDef({static_cast<const char*>(buffer->data), buffer->length});
+  const Result<std::string> definition = interp::FetchFunctionDef(context, std::string(name));
+  if (!definition.ok()) return {};
+  Result<interp::FunctionDef> function = interp::ParseFunctionDef(*definition);
   if (!function.ok()) return {};
   return std::move(function->signature);
 }

@@ -173,6 +173,12 @@ constexpr void VisitFields(R& r, Fields&& fields) {
   fields("max_rel", r.max_rel);
 }
 
+template <Row<FunctionRecord> R, typename Fields>
+constexpr void VisitFields(R& r, Fields&& fields) {
+  fields("name", r.name);
+  fields("definition", r.definition);
+}
+
 // `table(name, rows)` for each table of records.
 template <typename Tables, typename Visit>
 constexpr void VisitTables(Tables& t, Visit&& table) {
@@ -192,6 +198,7 @@ constexpr void VisitTables(Tables& t, Visit&& table) {
   table("outputs", t.outputs);
   table("gradients", t.gradients);
   table("compiled_differences", t.compiled_differences);
+  table("functions", t.functions);
 }
 
 // `field(key, value)` for what is told once of a trace.
@@ -206,6 +213,7 @@ constexpr void VisitInfo(Info& info, Visit&& field) {
   field("started_at", info.started_at);
   field("degraded", info.degraded);
   field("error", info.error);
+  field("output_structure", info.output_structure);
   field("duration_ns", info.duration_ns);
   field("halted", info.halted);
   field("interrupted", info.interrupted);
@@ -246,9 +254,9 @@ constexpr bool AllNamed() {
 static_assert(
     AllNamed<OpRecord, EdgeRecord, TensorRecord, SiteRecord, ModuleRecord, ModuleCallRecord,
              RegionRecord, LocationRecord, VariableRecord, VersionRecord, AccessRecord,
-             OriginRecord, NamedTensor, GradientRecord, CompiledDifference>(),
+             OriginRecord, NamedTensor, GradientRecord, CompiledDifference, FunctionRecord>(),
     "a record has a field that VisitFields does not name: it would be lost on disk");
-static_assert(Count<TraceInfo>() == 15,
+static_assert(Count<TraceInfo>() == 16,
               "a fact of TraceInfo is not named in VisitInfo (notes is "
               "a table of its own): it would be lost on disk");
 

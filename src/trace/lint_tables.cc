@@ -213,6 +213,12 @@ void CheckVariables(const TraceTables& t, RangeCheck& check) {
     check.Id("call", difference.call, t.ops.size());
     check.EndRow();
   }
+  check.StartTable("functions");
+  for (const FunctionRecord& function : t.functions) {
+    check.Strings(function.name);
+    check.Id("definition", function.definition, t.attrs.size());
+    check.EndRow();
+  }
 }
 
 }  // namespace

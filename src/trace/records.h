@@ -206,6 +206,13 @@ struct CompiledDifference {
   double max_rel = 0;          // of the larger of both
 };
 
+// The body of a function that a call which was not opened ran, or that such a body calls: without
+// it nobody could run the call again.
+struct FunctionRecord {
+  StringId name = 0;
+  StringId definition = 0;  // serialized FunctionDef, id into the attribute pool
+};
+
 // A value that was read into Python whose dtype, shape and content equal those of a tensor that
 // came from Python later. A hint for the reader, never an edge.
 struct OriginRecord {

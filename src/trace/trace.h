@@ -25,9 +25,10 @@ struct TraceInfo {
   std::string recorder;  // hook, callbacks
   std::string tensorflow_version;
   std::string keras_version;
-  std::string started_at;  // ISO 8601, UTC
-  std::string degraded;    // why later values became statistics; empty where none did
-  std::string error;       // the model raised this
+  std::string started_at;        // ISO 8601, UTC
+  std::string degraded;          // why later values became statistics; empty where none did
+  std::string error;             // the model raised this
+  std::string output_structure;  // JSON: what the call returned, its tensors by path in `outputs`
   int64_t duration_ns = 0;
   bool halted = false;
   bool interrupted = false;
@@ -60,6 +61,7 @@ struct TraceTables {
   std::vector<NamedTensor> outputs;                      // of the recorded call
   std::vector<GradientRecord> gradients;                 // by op
   std::vector<CompiledDifference> compiled_differences;  // with compare_compiled
+  std::vector<FunctionRecord> functions;
 };
 
 // Immutable and safe to share between threads.
