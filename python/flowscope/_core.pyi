@@ -882,6 +882,18 @@ class ValidationReport:
     def unverified(self) -> list[ValidationFinding]:
         """What could not be proved, and why."""
 
+    @property
+    def declared(self) -> list[ValidationFinding]:
+        """
+        Ops that ran and whose values are taken as they stand: look-ups in tables, draws of stateful kernels, elements of datasets.
+        """
+
+    @property
+    def first_difference(self) -> str | None:
+        """
+        The first op that is equal only within the tolerance, and how far; None where all bits are equal.
+        """
+
     def __bool__(self) -> bool: ...
     def __str__(self) -> str: ...
     def __repr__(self) -> str: ...
@@ -965,7 +977,11 @@ class Trace:
 
     @property
     def output(self) -> Any:
-        """What the recorded call returned."""
+        """
+        What the recorded call returned. Of a trace from a file: the same structure with NumPy
+        arrays in place of tensors, fs.Parts for ragged, sparse and other composites, and
+        fs.Described for what is no value.
+        """
 
     @property
     def name(self) -> str: ...
@@ -1196,7 +1212,7 @@ class Session:
     ) -> bool: ...
     def declare_inputs(self, value: object | None, path: str) -> None: ...
     def declare_array_input(self, arg0: list, arg1: str, /) -> None: ...
-    def declare_outputs(self, value: object | None) -> None: ...
+    def declare_outputs(self, value: object | None, structure: str) -> None: ...
     def set_stream_configs(self, arg: Sequence[str], /) -> None: ...
     def add_note(self, arg: str, /) -> None: ...
     def open_region(self, arg0: str, arg1: str, /) -> int: ...

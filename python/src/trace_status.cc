@@ -66,11 +66,10 @@ replay::Report RunValidation(
       return {found->second[0], found->second[1]};
     };
   }
-  Result<replay::Report> report = Internal("");
-  {
+  Result<replay::Report> report = [&] {
     const nb::gil_scoped_release released;
-    report = replay::Validate(*object.trace, call.options);
-  }
+    return replay::Validate(*object.trace, call.options);
+  }();
   if (call.raised) throw nb::python_error(std::move(*call.raised));
   return Unwrap(std::move(report));
 }
@@ -115,6 +114,17 @@ void RegisterValidationReport(nb::module_& m) {
       .def_ro("coverage", &Report::coverage, "Rows of the trace by kind of proof.")
       .def_ro("failures", &Report::failures, "What contradicts the record.")
       .def_ro("unverified", &Report::unverified, "What could not be proved, and why.")
+      .def_ro("declared", &Report::declared,
+              "Ops that ran and whose values are taken as they stand: look-ups in tables, draws of "
+              "stateful kernels, elements of datasets.")
+      .def_prop_ro(
+          "first_difference",
+          [](const Report& self) -> std::optional<std::string> {
+            if (self.first_difference.empty()) return std::nullopt;
+            return self.first_difference;
+          },
+          "The first op that is equal only within the tolerance, and how far; None where all bits "
+          "are equal.")
       .def("__bool__", [](const Report& self) { return self.state == replay::State::kPassed; })
       .def("__str__", &TextOf)
       .def("__repr__", [](const Report& self) {

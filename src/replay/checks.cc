@@ -47,6 +47,10 @@ Status CheckValue(const Trace& trace, TensorId id, CheckResult& result) {
     Fail(result, "values", tensor.producer, trace, "{} is recorded with shape {} and kept with {}",
          NameOf(trace, id), ShapeText(trace.dims(tensor.dims)), ShapeText(value->dims));
   }
+  if (IsPlainBytes(tensor.dtype) && tensor.nbytes != static_cast<int64_t>(value->nbytes)) {
+    Fail(result, "values", tensor.producer, trace, "{} is recorded with {} bytes and kept with {}",
+         NameOf(trace, id), tensor.nbytes, value->nbytes);
+  }
   const std::optional<std::string> hash = trace.StoredHash(id);
   if (hash && *hash != ContentHash(*value)) {
     Fail(result, "hashes", tensor.producer, trace, "{} has other bytes than when it was stored",

@@ -34,6 +34,15 @@ CheckResult CheckRegions(const Trace& trace);
 // What a module call gave back was there when it ended, and what it took when it began.
 CheckResult CheckBoundaries(const Trace& trace);
 
+// Every op takes and gives as many tensors, of the dtypes, as its registered definition and its
+// attributes say, and has these attributes. `same_version`: the trace was recorded with the
+// TensorFlow that is here.
+CheckResult CheckSignatures(const Trace& trace, bool same_version);
+
+// A variable's values have its dtype, a handle is one variable's, and what the recorded call
+// returned is what its module call gave.
+CheckResult CheckTables(const Trace& trace);
+
 // What a call of an opened function gives was made inside of it, or given to it.
 Result<CheckResult> CheckOpenedCalls(const Trace& trace);
 

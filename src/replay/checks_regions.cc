@@ -67,8 +67,8 @@ void CheckBranch(const Trace& trace, RegionId id, CheckResult& result) {
     }
     return;
   }
-  if (!branch.empty() && branch != fmt::format("branch_{}", region.index)) {
-    Fail(trace, id, result, fmt::format("has number {}", region.index));
+  if (region.op != kNoId && branch != fmt::format("branch_{}", region.index)) {
+    Fail(trace, id, result, fmt::format("has number {}, which its name does not", region.index));
   }
   if (!predicate || predicate->dtype != DType::kInt32 || predicate->nbytes != sizeof(int32_t))
     return;
@@ -94,6 +94,72 @@ void CheckIteration(const Trace& trace, RegionId id, std::map<LoopKey, uint32_t>
     Fail(trace, id, result, "ran though its condition is false");
 }
 
+// Regions nest as they ran: one that was left does not come back.
+void CheckNesting(const Trace& trace, CheckResult& result) {
+  const auto& regions = trace.tables().regions;
+  std::vector<bool> left(regions.size(), false);
+  std::vector<RegionId> open = {0};
+  for (OpId id = 0; id < trace.num_ops(); ++id) {
+    const OpRecord& op = trace.op(id);
+    if (op.run_counter == 0 || op.region == open.back()) continue;
+    std::vector<RegionId> path;
+    for (RegionId at = op.region; at != kNoId; at = regions[at].parent) path.push_back(at);
+    std::ranges::reverse(path);
+    size_t common = 0;
+    while (common < std::min(path.size(), open.size()) && path[common] == open[common]) ++common;
+    for (size_t i = common; i < open.size(); ++i) left[open[i]] = true;
+    open = std::move(path);
+    for (size_t i = common; i < open.size(); ++i) {
+      if (!left[open[i]]) continue;
+      Fail(trace, open[i], result,
+           fmt::format("holds {}, though an op before it had left it", trace.OpLabel(id)));
+      left[open[i]] = false;  // told once
+    }
+  }
+}
+
+// By region: whether an op ran in it, or in one inside of it.
+std::vector<bool> HoldsOps(const Trace& trace) {
+  std::vector<bool> holds(trace.tables().regions.size(), false);
+  for (const OpRecord& op : trace.tables().ops) {
+    if (op.run_counter == 0) continue;
+    for (RegionId at = op.region; at != kNoId && !holds[at]; at = trace.region(at).parent) {
+      holds[at] = true;
+    }
+  }
+  return holds;
+}
+
+bool IsInside(const Trace& trace, OpId op, RegionId region) {
+  for (RegionId at = trace.op(op).region; at != kNoId; at = trace.region(at).parent) {
+    if (at == region) return true;
+  }
+  return false;
+}
+
+// What an iteration ran for is what the test before it gave, where that test computes at all.
+void CheckPredicates(const Trace& trace, CheckResult& result) {
+  std::map<std::tuple<LoopKey, uint32_t>, RegionId> tests;
+  const std::vector<bool> holds = HoldsOps(trace);
+  for (RegionId id = 0; id < trace.tables().regions.size(); ++id) {
+    const RegionRecord& region = trace.region(id);
+    if (region.op == kNoId) continue;
+    if (region.kind == RegionKind::kFunction) {
+      tests.emplace(std::tuple(LoopKey(region.parent, region.name, region.op), region.index), id);
+      continue;
+    }
+    if (region.kind != RegionKind::kIteration || region.predicate == kNoId) continue;
+    const auto name = trace.tables().strings.Find(fmt::format("{}:cond", trace.str(region.name)));
+    if (!name) continue;
+    const auto test = tests.find({LoopKey(region.parent, *name, region.op), region.index});
+    if (test == tests.end() || !holds[test->second]) continue;
+    const OpId producer = trace.tensor(region.predicate).producer;
+    if (producer != kNoId && IsInside(trace, producer, test->second)) continue;
+    result.unverified.push_back(
+        About(trace, id, "ran for a value that the test before it did not give"));
+  }
+}
+
 }  // namespace
 
 CheckResult CheckRegions(const Trace& trace) {
@@ -116,17 +182,19 @@ CheckResult CheckRegions(const Trace& trace) {
         region.kind == RegionKind::kFunction && trace.str(region.name).ends_with(":cond");
     if (is_condition) CheckIteration(trace, id, conditions, result);
   }
+  CheckNesting(trace, result);
+  CheckPredicates(trace, result);
   for (const auto& [loop, count] : iterations) {
     const auto& [parent, name, op] = loop;
     if (trace.op(op).error != 0 || trace.info().halted || !trace.info().error.empty()) continue;
     const auto condition = trace.tables().strings.Find(fmt::format("{}:cond", trace.str(name)));
-    if (!condition) continue;
-    const auto tested = conditions.find({parent, *condition, op});
-    if (tested == conditions.end() || tested->second == count + 1) continue;
+    const auto tested = condition ? conditions.find({parent, *condition, op}) : conditions.end();
+    const uint32_t tests = tested == conditions.end() ? 0 : tested->second;
+    if (tests == count + 1) continue;
     result.failures.push_back(
         {"regions", op, trace.OpLabel(op),
          fmt::format("loop {} of {} has {} iterations and {} tests of its condition",
-                     trace.str(name), trace.OpLabel(op), count, tested->second)});
+                     trace.str(name), trace.OpLabel(op), count, tests)});
   }
   return result;
 }

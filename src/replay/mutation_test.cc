@@ -39,6 +39,28 @@ void DropOp(RecordedModel& model, OpId id) {
   model.ops()[id].run_counter = 0;
 }
 
+// Another name for regions, in the paths of the sites too.
+void Rename(RecordedModel& model, const std::string& from, const std::string& to) {
+  TraceTables& tables = model.m.tables();
+  for (RegionRecord& region : tables.regions) {
+    if (tables.strings.View(region.name) == from) region.name = model.m.builder().Intern(to);
+  }
+  for (SiteRecord& site : tables.sites) {
+    std::string path(tables.strings.View(site.region_path));
+    const size_t at = path.find(from);
+    if (at == std::string::npos) continue;
+    site.region_path = model.m.builder().Intern(path.replace(at, from.size(), to));
+  }
+}
+
+// The least change of a number.
+void FlipLastBit(RecordedModel& model, TensorId tensor) {
+  const Result<Payload> value = model.m.payloads().Read(tensor);
+  std::string bytes(static_cast<const char*>(value->data), value->nbytes);
+  bytes[0] = static_cast<char>(bytes[0] ^ 1);
+  model.m.payloads().Keep(tensor, value->dtype, value->dims, std::move(bytes));
+}
+
 const std::vector<Mutation>& Mutations() {
   static const std::vector<Mutation> mutations = {
       {"an op is missing, the others keep their run counters", "invariants",
@@ -201,6 +223,43 @@ const std::vector<Mutation>& Mutations() {
        [](RecordedModel& model) { ++model.op_of(model.sum).pass; }},
       {"a value that ran backwards: an op takes what a later one made", "invariants",
        [](RecordedModel& model) { model.edge_of(model.sum, 0).tensor = model.y; }},
+      {"the last bit of a sum of products is flipped", "replay",
+       [](RecordedModel& model) { FlipLastBit(model, model.product); }},
+      {"the last bit of a value that nothing adds is flipped", "replay",
+       [](RecordedModel& model) { FlipLastBit(model, model.y); }},
+      {"an attribute is gone", "signature",
+       [](RecordedModel& model) { model.op_of(model.product).attrs = 0; }},
+      {"an input has no handle", "handles",
+       [](RecordedModel& model) { model.edge_of(model.y, 0).handle = 0; }},
+      {"a computed value is called a handle", "signature",
+       [](RecordedModel& model) {
+         TensorRecord& tensor = model.m.tables().tensors[model.sum];
+         tensor.dtype = DType::kResource;
+         tensor.state = PayloadState::kNoValue;
+       }},
+      {"a read is told of another variable", "version history",
+       [](RecordedModel& model) {
+         AccessRecord& read = model.m.tables().accesses.back();
+         read.variable = model.kernel;
+         read.version = 0;
+       }},
+      {"a variable has another dtype than its values", "version history",
+       [](RecordedModel& model) {
+         model.m.tables().variables[model.kernel].dtype = DType::kFloat64;
+       }},
+      {"an op is told in another iteration", "regions",
+       [](RecordedModel& model) {
+         for (OpRecord& op : model.ops()) {
+           const RegionRecord& region = model.m.tables().regions[op.region];
+           if (region.kind != RegionKind::kIteration || region.index != 1) continue;
+           op.region = model.first_iteration;
+           return;
+         }
+       }},
+      {"the tests of a loop's condition are called something else", "regions",
+       [](RecordedModel& model) { Rename(model, "while:cond", "while:check"); }},
+      {"a branch does not say which it is", "regions",
+       [](RecordedModel& model) { Rename(model, "cond:then_branch", "cond"); }},
       {"a value that is said to be kept and is not there", "values",
        [](RecordedModel& model) {
          TensorRecord extra = model.m.tables().tensors[model.y];

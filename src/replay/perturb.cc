@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
-#include <functional>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "base/float_formats.h"
-#include "replay/values.h"
+#include "replay/moves.h"
 
 namespace flowscope::replay {
 namespace {
@@ -37,84 +34,9 @@ constexpr std::array<UnreadArgument, 12> kUnread = {{
     {"TensorListReserve", "element_shape"},
 }};
 
-DType PartOf(DType dtype) {
-  if (dtype == DType::kComplex64) return DType::kFloat32;
-  if (dtype == DType::kComplex128) return DType::kFloat64;
-  return dtype;
-}
-
-// Numbers that look random and are the same in every run.
-uint64_t Mix(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
-
-// One float's bits, moved; nullopt leaves it.
-using Move = std::function<uint64_t(const FloatFormat&, uint64_t bits, size_t index)>;
-
-uint64_t PowerOfTwo(const FloatFormat& format, int exponent) {
-  const int biased = std::max(1, format.bias + exponent);
-  return static_cast<uint64_t>(biased) << format.mantissa_bits;
-}
-
-// A few per cent up or down; zero becomes a small number.
-uint64_t MoveLittle(const FloatFormat& format, uint64_t bits, size_t /*index*/) {
-  if ((bits & format.magnitude_mask()) == 0) return PowerOfTwo(format, -6);
-  const int bit = std::max(0, format.mantissa_bits - 4);
-  return bits ^ (uint64_t{1} << bit);
-}
-
-uint64_t FlipSign(const FloatFormat& format, uint64_t bits, size_t index) {
-  if ((bits & format.magnitude_mask()) == 0) return PowerOfTwo(format, static_cast<int>(index % 3));
-  return bits ^ format.sign_mask();
-}
-
-// Between 1/4 and 4, of either sign; `salt` makes another choice.
-Move Scatter(uint64_t salt) {
-  return [salt](const FloatFormat& format, uint64_t, size_t index) {
-    const uint64_t random = Mix(index * 2 + salt * 0x9e3779b97f4a7c15ULL + 1);
-    const uint64_t mantissa = random & ((uint64_t{1} << format.mantissa_bits) - 1);
-    const uint64_t sign = (random >> 63) != 0 ? format.sign_mask() : 0;
-    return sign | PowerOfTwo(format, static_cast<int>((random >> 58) % 4) - 2) | mantissa;
-  };
-}
-
-// Far away, so that a comparison turns.
-Move MoveFar(bool down) {
-  return [down](const FloatFormat& format, uint64_t, size_t) {
-    return (down ? format.sign_mask() : 0) | PowerOfTwo(format, format.bias / 2);
-  };
-}
-
 // Elements that the first move touches, spread over the value: it has to show, not to be thorough.
 constexpr size_t kFew = 1024;
 constexpr size_t kAll = SIZE_MAX;
-
-Result<tf::HandlePtr> Moved(const Payload& value, const Move& move, size_t elements) {
-  const size_t size = DTypeSize(PartOf(value.dtype));
-  const FloatFormat format = FloatFormatOf(PartOf(value.dtype));
-  auto bytes = std::make_shared<std::string>(static_cast<const char*>(value.data), value.nbytes);
-  const size_t count = bytes->size() / size;
-  const size_t step = std::max<size_t>(1, count / elements);
-  for (size_t i = 0; i < count; i += step) {
-    if (value.dtype == DType::kBool) {
-      (*bytes)[i] = static_cast<char>((*bytes)[i] == 0 ? 1 : 0);
-      continue;
-    }
-    uint64_t bits = 0;
-    std::memcpy(&bits, bytes->data() + i * size, size);
-    if (ClassifyFloat(format, bits) != FloatClass::kFinite) continue;
-    bits = move(format, bits, i);
-    std::memcpy(bytes->data() + i * size, &bits, size);
-  }
-  Payload moved = value;
-  moved.data = bytes->data();
-  moved.owner = std::move(bytes);
-  return ToHandle(moved);
-}
-
-bool IsMovable(DType dtype) { return IsFloating(PartOf(dtype)); }
 
 class Perturber {
  public:
@@ -160,7 +82,8 @@ Result<std::vector<tf::HandlePtr>> Perturber::RunWith(const Moves& moves, size_t
   for (const auto& [input, move] : moves) {
     const Result<Payload> value = replayer_.Value(trace_.inputs(id_)[input].tensor);
     FLOWSCOPE_RETURN_IF_ERROR(value.status());
-    Result<tf::HandlePtr> moved = Moved(*value, move, elements);
+    const size_t step = std::max<size_t>(1, NumParts(*value) / elements);
+    Result<tf::HandlePtr> moved = Moved(*value, move, [step](size_t i) { return i % step == 0; });
     FLOWSCOPE_RETURN_IF_ERROR(moved.status());
     setup->inputs[input] = moved->get();
     setup->owned.push_back(std::move(moved).value());

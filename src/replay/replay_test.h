@@ -70,7 +70,10 @@ class RecordedModel {
     return tensor;
   }
 
-  static std::string AttrBytes(std::string_view type, const fake::Attrs& attrs) {
+  // With the dtype, which a hook is told of every op.
+  static std::string AttrBytes(std::string_view type, fake::Attrs attrs) {
+    const bool on_variable = type.find("VariableOp") != std::string_view::npos;
+    attrs.emplace_back(on_variable ? "dtype" : "T", fake::TypeAttr(DType::kFloat32));
     return interp::WriteNameAttrList(type, {attrs.begin(), attrs.end()});
   }
 
@@ -86,6 +89,11 @@ class RecordedModel {
     RecordStep();
     RecordCall();
     m.Output("output", result);
+    for (OpRecord& op : ops()) {
+      const std::string type(m.tables().strings.View(op.type));
+      if (type.find("VariableOp") == std::string::npos) continue;
+      op.attrs = m.tables().attrs.Intern(AttrBytes(type, {}));
+    }
   }
 
   ModuleCallId RecordDense() {

@@ -7,18 +7,15 @@
 #include <fmt/format.h>
 
 #include "interp/attr_value.h"
+#include "interp/function_bodies.h"
 #include "interp/op_facts.h"
+#include "replay/order.h"
 #include "replay/purity.h"
 #include "replay/values.h"
 #include "trace/attrs.h"
 
 namespace flowscope::replay {
 namespace {
-
-// Runs of an op whose value was not met again, to see whether it varies by itself.
-constexpr int kTries = 24;
-
-bool HasBytes(DType dtype) { return dtype == DType::kString || IsPlainBytes(dtype); }
 
 bool IsPartitionedCall(std::string_view type) {
   return interp::KindOf(type) == interp::NodeKind::kCall;
@@ -38,7 +35,7 @@ bool CannotRunHere(const Outcome& outcome) {
   });
 }
 
-// The first line; TensorFlow lists every kernel that it has after it.
+// TensorFlow lists every kernel that it has after the first line.
 std::string FirstLine(const std::string& message) {
   return message.substr(0, std::min<size_t>(message.find('\n'), 300));
 }
@@ -47,12 +44,6 @@ std::string FirstLine(const std::string& message) {
 bool MakesDataset(const tf::OpDef& def) {
   return def.outputs.size() == 1 && def.outputs.front().name == "handle" &&
          def.outputs.front().type == DType::kVariant && interp::HasAttr(def, "output_shapes");
-}
-
-// True for what is wrong with this process or the file, and not with the record.
-bool IsOurs(const Status& status) {
-  return status.code() == StatusCode::kInternal || status.code() == StatusCode::kCorruption ||
-         status.code() == StatusCode::kIo;
 }
 
 }  // namespace
@@ -130,7 +121,7 @@ std::optional<Verdict> Replayer::JudgeDeclared(OpId id, const tf::OpDef* def,
   if (def == nullptr) return std::nullopt;
   if (auto verdict = JudgeResources(id, *def)) return verdict;
   if (interp::IsStatefulRandom(*def, {attrs.begin(), attrs.end()}) && !IsVariableOp(id)) {
-    return Declared("source:random");
+    return Declared("source:random", Name(id) + " draws from a generator that its kernel keeps");
   }
   if (def->is_stateful && def->outputs.empty() && !IsVariableOp(id) &&
       interp::KindOf(def->name) == interp::NodeKind::kOp) {
@@ -145,6 +136,7 @@ std::optional<Verdict> Replayer::JudgeResources(OpId id, const tf::OpDef& def) c
   const bool takes_other = std::ranges::any_of(
       edges, [](const EdgeRecord& edge) { return edge.edge_class == EdgeClass::kResource; });
   const Span outputs = trace_.op(id).outputs;
+  // CheckSignatures has seen that the dtypes are those of the definition.
   const auto is_handle = [&](uint32_t i) {
     return trace_.tensor(outputs.first + i).dtype == DType::kResource;
   };
@@ -154,9 +146,12 @@ std::optional<Verdict> Replayer::JudgeResources(OpId id, const tf::OpDef& def) c
   if (MakesDataset(def)) return Declared("dataset");
   if (!takes_other) return std::nullopt;
   if (outputs.count == 0) return Declared("effect");
-  if (interp::HasInput(def, "table_handle")) return Declared("source:table");
+  if (interp::HasInput(def, "table_handle")) {
+    return Declared("source:table",
+                    Name(id) + " gives what a table holds, which is not in the record");
+  }
   if (interp::HasInput(def, "iterator") && def.outputs.front().name == "components") {
-    return Declared("source:iterator");
+    return Declared("source:iterator", Name(id) + " gives the next element of a dataset");
   }
   return Unverified("resource", Name(id) + " reads a resource whose content is not in the record");
 }
@@ -164,21 +159,12 @@ std::optional<Verdict> Replayer::JudgeResources(OpId id, const tf::OpDef& def) c
 std::optional<Verdict> Replayer::JudgePurity(OpId id, const tf::OpDef* def, const AttrMap& attrs) {
   const std::string type(trace_.str(trace_.op(id).type));
   const interp::AttrList list(attrs.begin(), attrs.end());
-  std::vector<std::string> functions;
-  if (def == nullptr) functions.push_back(type);
-  for (const auto& [name, bytes] : attrs) {
-    const Result<interp::AttrValue> value = interp::ParseAttrValue(bytes);
-    if (!value.ok()) continue;
-    for (const interp::FunctionRef& function : value->functions) {
-      functions.emplace_back(function.name);
-    }
-  }
   if (def != nullptr) {
     const std::string reason = WhyNotAgain(*def, list);
     if (!reason.empty()) return Unverified("stateful", Name(id) + " " + reason);
   }
-  for (const std::string& function : functions) {
-    const Status added = sandbox_.AddFunction(function);
+  for (const std::string_view function : interp::FunctionsNamedBy(type, list)) {
+    const Status added = sandbox_.AddFunction(std::string(function));
     if (added.ok()) continue;
     const bool unknown = def == nullptr && trace_.op(id).kind != OpKind::kCall;
     if (unknown) return Unverified("kernel", Name(id) + ": this TensorFlow has no op of that type");
@@ -249,96 +235,14 @@ Verdict Replayer::JudgeConstant(OpId id, const AttrMap& attrs) {
                                       " differs from its attribute, as an eager Const can whose "
                                       "kernel TensorFlow took for another's");
   }
-  return Proved("replayed");
+  return exact ? Proved("replayed") : Within();
 }
 
-Status Replayer::PrepareInput(const EdgeRecord& edge, Setup& setup) {
-  if (edge.tensor == kNoId) return NotFound("an input is unexplained");
-  const auto carried = carried_.find(edge.tensor);
-  if (carried != carried_.end()) {
-    setup.inputs.push_back(carried->second.get());
-    return Status::Ok();
-  }
-  if (!HasBytes(trace_.tensor(edge.tensor).dtype)) {
-    return NotFound("an input has no bytes in the record, and was not made again");
-  }
-  const Result<Payload> value = Value(edge.tensor);
-  FLOWSCOPE_RETURN_IF_ERROR(value.status());
-  Result<tf::HandlePtr> handle = ToHandle(*value);
-  FLOWSCOPE_RETURN_IF_ERROR(handle.status());
-  setup.owned.push_back(std::move(handle).value());
-  setup.inputs.push_back(setup.owned.back().get());
-  return Status::Ok();
-}
-
-std::map<VariableId, Replayer::VariableUse> Replayer::UsesOf(OpId id) const {
-  std::map<VariableId, VariableUse> uses;
-  for (const AccessRecord& access : trace_.AccessesOfOp(id)) {
-    const uint32_t before = access.write ? access.version - 1 : access.version;
-    const auto [it, is_new] = uses.try_emplace(access.variable, VariableUse{before, 0, false});
-    it->second.after = access.version;
-    it->second.wrote = it->second.wrote || access.write;
-  }
-  return uses;
-}
-
-// A private variable with the value that the recorded one had before the op.
-Status Replayer::PrepareVariable(OpId id, const AccessRecord& access, Setup& setup) {
-  const auto known = setup.variables.find(access.variable);
-  if (known != setup.variables.end()) {
-    setup.inputs.push_back(known->second);
-    return Status::Ok();
-  }
-  const DType dtype = trace_.variable(access.variable).dtype;
-  Result<tf::HandlePtr> variable = sandbox_.MakeVariable(dtype, setup.device);
-  FLOWSCOPE_RETURN_IF_ERROR(variable.status());
-  TFE_TensorHandle* handle = variable->get();
-  setup.owned.push_back(std::move(variable).value());
-  setup.variables.emplace(access.variable, handle);
-  setup.inputs.push_back(handle);
-  const uint32_t before = UsesOf(id).at(access.variable).before;
-  const VersionRecord* version = history_.Version(access.variable, before);
-  if (version == nullptr || version->value == kNoId) return Status::Ok();  // was not initialized
-  const Result<Payload> value = Value(version->value);
-  FLOWSCOPE_RETURN_IF_ERROR(value.status());
-  Result<tf::HandlePtr> tensor = ToHandle(*value);
-  FLOWSCOPE_RETURN_IF_ERROR(tensor.status());
-  return sandbox_.Assign(handle, tensor->get(), dtype);
-}
-
-// A private variable without a value, of any dtype.
-Status Replayer::PrepareUnset(Setup& setup) {
-  Result<tf::HandlePtr> variable = sandbox_.MakeVariable(DType::kFloat32, setup.device);
-  FLOWSCOPE_RETURN_IF_ERROR(variable.status());
-  setup.owned.push_back(std::move(variable).value());
-  setup.inputs.push_back(setup.owned.back().get());
-  return Status::Ok();
-}
-
-Result<Replayer::Setup> Replayer::Prepare(OpId id) {
-  const OpRecord& op = trace_.op(id);
-  Setup setup;
-  setup.type = trace_.str(op.type);
-  setup.device = trace_.str(op.device);
-  setup.on_device = on_device_[id];
-  Result<AttrMap> attrs = SplitAttrs(trace_.tables().attrs.View(op.attrs));
-  FLOWSCOPE_RETURN_IF_ERROR(attrs.status());
-  setup.attrs = std::move(attrs).value();
-  const std::vector<AccessRecord> accesses = trace_.AccessesOfOp(id);
-  size_t next_access = 0;
-  for (const EdgeRecord& edge : trace_.inputs(id)) {
-    const bool is_variable = edge.edge_class == EdgeClass::kVariable;
-    FLOWSCOPE_RETURN_IF_ERROR(!is_variable ? PrepareInput(edge, setup)
-                              : accesses.empty()
-                                  ? PrepareUnset(setup)
-                                  : PrepareVariable(id, accesses[next_access++], setup));
-  }
-  return setup;
-}
-
-Outcome Replayer::Run(OpId id, const Setup& setup) {
-  return sandbox_.Run(setup.type, setup.attrs, setup.on_device ? setup.device : "", setup.inputs,
-                      trace_.op(id).outputs.count);
+// Equal within the tolerance; says how far.
+Verdict Replayer::Within() {
+  Verdict verdict = Proved("within_tolerance");
+  verdict.message = std::exchange(distance_, {});
+  return verdict;
 }
 
 bool Replayer::RanElsewhere(const Setup& setup, const Outcome& outcome) const {
@@ -358,13 +262,25 @@ Verdict Replayer::JudgeRun(OpId id) {
     if (on_device.standing == Standing::kProved) return on_device;
     on_device_[id] = false;
   }
-  if (verdict.standing != Standing::kFailed || !VariesByNature(id)) return verdict;
-  return Unverified("deterministic",
-                    Name(id) + " gives another value every time that it runs on the same inputs");
+  if (verdict.standing != Standing::kFailed) return verdict;
+  switch (LookAtOrder(*this, id)) {
+    case Order::kVaries:
+      return Unverified("deterministic", Name(id) +
+                                             " gives another value every time that it runs on the "
+                                             "same inputs");
+    case Order::kCouldVary:
+      return Unverified("deterministic",
+                        verdict.message +
+                            ", no more than the order of its additions can change, "
+                            "which its threads choose");
+    default:
+      return verdict;
+  }
 }
 
 Verdict Replayer::JudgeRun(OpId id, bool on_device) {
   on_device_[id] = on_device;
+  distance_.clear();
   const Result<Setup> setup = Prepare(id);
   if (!setup.ok()) {
     const Status status = setup.status();
@@ -376,14 +292,15 @@ Verdict Replayer::JudgeRun(OpId id, bool on_device) {
   Outcome outcome = Run(id, *setup);
   if (outcome.ok() && RanElsewhere(*setup, outcome)) return JudgeRun(id, true);
   const bool failed_then = trace_.op(id).error != 0;
-  if (!outcome.ok()) return failed_then ? Proved("replayed") : JudgeError(id, outcome);
+  if (!outcome.ok() && (!failed_then || CannotRunHere(outcome))) return JudgeError(id, outcome);
+  if (!outcome.ok()) return Proved("replayed");
   if (failed_then) {
     return Unverified("replay", Name(id) + " failed in the recording and does not fail here");
   }
   bool exact = true;
   if (auto verdict = Compare(id, *setup, outcome, exact)) return *std::move(verdict);
   Carry(id, outcome);
-  if (!exact) return Proved("within_tolerance");
+  if (!exact) return Within();
   if (!setup->variables.empty()) return Proved("private_variable");
   const bool whole = trace_.op(id).kind == OpKind::kCall || trace_.op(id).opaque_reason != 0 ||
                      IsPartitionedCall(setup->type);
@@ -399,99 +316,6 @@ Verdict Replayer::JudgeError(OpId id, const Outcome& outcome) const {
     return Unverified("kernel", Name(id) + " cannot be run by this TensorFlow: " + message);
   }
   return Failed("replay", Name(id) + " ran in the recording and fails here: " + message);
-}
-
-bool Replayer::VariesByNature(OpId id) {
-  std::vector<Outcome> runs;
-  for (int i = 0; i < kTries; ++i) {
-    const Result<Setup> setup = Prepare(id);
-    if (!setup.ok()) return false;
-    runs.push_back(Run(id, *setup));
-    if (!runs.back().ok() || runs.back().outputs.size() != runs.front().outputs.size()) {
-      return false;
-    }
-  }
-  for (size_t i = 0; i < runs.front().outputs.size(); ++i) {
-    const Result<Payload> first = tf::ReadHandle(runs.front().outputs[i].get());
-    if (!first.ok()) continue;
-    for (const Outcome& run : runs) {
-      const Result<Payload> other = tf::ReadHandle(run.outputs[i].get());
-      if (other.ok() && !SameBits(*first, *other)) return true;
-    }
-  }
-  return false;
-}
-
-std::optional<Verdict> Replayer::Compare(OpId id, const Setup& setup, Outcome& outcome,
-                                         bool& exact) {
-  const Span outputs = trace_.op(id).outputs;
-  if (outcome.outputs.size() != outputs.count) {
-    return Failed("replay", fmt::format("{} has {} outputs in the record and {} here", Name(id),
-                                        outputs.count, outcome.outputs.size()));
-  }
-  for (uint32_t i = 0; i < outputs.count; ++i) {
-    auto verdict = CompareTensor(id, fmt::format("output {}", i), outputs.first + i,
-                                 outcome.outputs[i].get(), exact);
-    if (verdict) return verdict;
-  }
-  return CompareVariables(id, setup, exact);
-}
-
-std::optional<Verdict> Replayer::CompareTensor(OpId id, const std::string& what, TensorId tensor,
-                                               TFE_TensorHandle* replayed, bool& exact) {
-  const auto dtype = static_cast<DType>(tf::Api().TFE_TensorHandleDataType(replayed));
-  const TensorRecord& record = trace_.tensor(tensor);
-  if (dtype != record.dtype) {
-    return Failed("replay", fmt::format("{} of {} is {} in the record and {} here", what, Name(id),
-                                        DTypeName(record.dtype), DTypeName(dtype)));
-  }
-  if (!HasBytes(record.dtype)) return std::nullopt;
-  const Result<Payload> recorded = Value(tensor);
-  if (!recorded.ok()) {
-    if (IsOurs(recorded.status())) error_ = recorded.status();
-    return NotKept(fmt::format("{}: the value of {} was not kept", Name(id), what));
-  }
-  const Result<Payload> value = tf::ReadHandle(replayed);
-  if (!value.ok()) {
-    error_ = Internal(fmt::format("{} of {} cannot be read after it was run again: {}", what,
-                                  Name(id), value.status().message()));
-    return NotKept("");
-  }
-  if (SameBits(*recorded, *value)) return std::nullopt;
-  std::optional<Tolerance> tolerance;
-  if (options_.tolerance) tolerance = options_.tolerance(record.dtype);
-  const Difference difference = replay::Compare(*recorded, *value, tolerance);
-  exact = false;
-  if (difference.within()) return std::nullopt;
-  return Failed("replay", fmt::format("{} of {}: {}", what, Name(id),
-                                      Describe(difference, *recorded, *value)));
-}
-
-std::optional<Verdict> Replayer::CompareVariables(OpId id, const Setup& setup, bool& exact) {
-  const std::map<VariableId, VariableUse> uses = UsesOf(id);
-  for (const auto& [variable, handle] : setup.variables) {
-    const VariableUse& use = uses.at(variable);
-    const VersionRecord* version = history_.Version(variable, use.after);
-    if (version == nullptr || version->value == kNoId) continue;
-    const std::string what = fmt::format("version {} of variable {} after", use.after,
-                                         trace_.str(trace_.variable(variable).address));
-    const Outcome now = sandbox_.Read(handle, trace_.variable(variable).dtype);
-    if (!now.ok()) {
-      if (!use.wrote) continue;  // an op that takes the variable away
-      return Failed("replay", fmt::format("{} {}: {}", what, Name(id), FirstLine(now.message)));
-    }
-    auto verdict = CompareTensor(id, what, version->value, now.outputs.front().get(), exact);
-    if (verdict) return verdict;
-  }
-  return std::nullopt;
-}
-
-void Replayer::Carry(OpId id, Outcome& outcome) {
-  const Span outputs = trace_.op(id).outputs;
-  for (uint32_t i = 0; i < outputs.count; ++i) {
-    if (HasBytes(trace_.tensor(outputs.first + i).dtype)) continue;
-    carried_[outputs.first + i] = std::move(outcome.outputs[i]);
-  }
 }
 
 }  // namespace flowscope::replay

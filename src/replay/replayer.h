@@ -49,6 +49,14 @@ class Replayer {
   Result<Setup> Prepare(OpId id);
   Outcome Run(OpId id, const Setup& setup);
 
+  // What the op gave, and what it left in each variable that it took; nullopt for what has no bytes
+  // or was not kept.
+  using Values = std::vector<std::optional<Payload>>;
+  Values Recorded(OpId id) const;
+  // The same of one more run, with these handles in place of recorded inputs; empty where it fails.
+  Values RunOnce(OpId id, const std::map<size_t, TFE_TensorHandle*>& inputs = {});
+
+  const Trace& trace() const { return trace_; }
   Result<Payload> Value(TensorId id) const;
   std::string Name(OpId id) const;
 
@@ -68,6 +76,7 @@ class Replayer {
   std::optional<Verdict> JudgeHistory(OpId id) const;
   Verdict JudgeRead(OpId id);
   Verdict JudgeConstant(OpId id, const AttrMap& attrs);
+  Verdict Within();
   Verdict JudgeRun(OpId id);
   Verdict JudgeRun(OpId id, bool on_device);
   bool RanElsewhere(const Setup& setup, const Outcome& outcome) const;
@@ -79,7 +88,6 @@ class Replayer {
   std::optional<Verdict> CompareVariables(OpId id, const Setup& setup, bool& exact);
   Status PrepareInput(const EdgeRecord& edge, Setup& setup);
   Status PrepareVariable(OpId id, const AccessRecord& access, Setup& setup);
-  bool VariesByNature(OpId id);
   void Carry(OpId id, Outcome& outcome);
 
   std::map<VariableId, VariableUse> UsesOf(OpId id) const;
@@ -98,6 +106,7 @@ class Replayer {
   std::vector<bool> opened_;     // by op: a region says that it opened it
   std::vector<bool> on_device_;  // by op: its device was asked for when it ran last
   std::unordered_map<TensorId, tf::HandlePtr> carried_;
+  std::string distance_;  // of what the last op that was run gave, where it is not exact
   Status error_;
 };
 

@@ -33,6 +33,8 @@ struct Report {
   std::map<std::string, int64_t> coverage;  // rows of the trace by kind of proof
   std::vector<Finding> failures;
   std::vector<Finding> unverified;
+  std::vector<Finding> declared;  // ops that ran and whose values are taken as they stand
+  std::string first_difference;   // the first op that is equal only within the tolerance; or empty
 };
 
 }  // namespace flowscope::replay

@@ -5,7 +5,7 @@
 #include <protozero/pbf_writer.hpp>
 
 #include "interp/attr_value.h"
-#include "interp/function_def.h"
+#include "interp/function_bodies.h"
 #include "replay/purity.h"
 
 namespace flowscope::replay {
@@ -47,25 +47,13 @@ Status SetUp(TFE_Op* op, const AttrMap& attrs, const std::string& device,
   return failed() ? Unavailable(api.TF_Message(status)) : Status::Ok();
 }
 
-// Every function that a node names: by its type, or in an attribute.
-std::vector<std::string> FunctionsOf(const interp::NodeDef& node, bool is_op) {
-  std::vector<std::string> names;
-  if (!is_op) names.emplace_back(node.op);
-  for (const auto& [name, bytes] : node.attrs) {
-    const Result<interp::AttrValue> value = interp::ParseAttrValue(bytes);
-    if (!value.ok()) continue;
-    for (const interp::FunctionRef& function : value->functions) names.emplace_back(function.name);
-  }
-  return names;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Sandbox>> Sandbox::Make(const SandboxOptions& options) {
   if (!tf::ApiLoaded()) return Unavailable("TensorFlow is not loaded in this process");
   Result<tf::ContextPtr> context = tf::NewContext(options.config);
   FLOWSCOPE_RETURN_IF_ERROR(context.status());
-  return std::unique_ptr<Sandbox>(new Sandbox(std::move(context).value(), options.functions));
+  return std::unique_ptr<Sandbox>(new Sandbox(std::move(context).value(), options));
 }
 
 Outcome Sandbox::Run(const std::string& type, const AttrMap& attrs, const std::string& device,
@@ -116,15 +104,13 @@ Outcome Sandbox::Read(TFE_TensorHandle* variable, DType dtype) {
 }
 
 Result<std::string> Sandbox::Definition(const std::string& function) const {
-  const tf::CApi& api = tf::Api();
-  if (functions_ == nullptr || api.TFE_ContextHasFunction(functions_, function.c_str()) == 0) {
-    return NotFound("this process does not have the function '" + function + "'");
+  const auto recorded = bodies_.find(function);
+  if (recorded != bodies_.end()) return std::string(recorded->second);
+  if (functions_ == nullptr ||
+      tf::Api().TFE_ContextHasFunction(functions_, function.c_str()) == 0) {
+    return NotFound("neither the record nor this process has the function '" + function + "'");
   }
-  const tf::StatusPtr status = tf::NewStatus();
-  const tf::BufferPtr buffer(api.TF_NewBuffer());
-  api.TFE_ContextGetFunctionDef(functions_, function.c_str(), buffer.get(), status.get());
-  FLOWSCOPE_RETURN_IF_ERROR(tf::FromTf(status.get(), "the body of function '" + function + "'"));
-  return std::string(static_cast<const char*>(buffer->data), buffer->length);
+  return interp::FetchFunctionDef(functions_, function);
 }
 
 Status Sandbox::AddFunction(const std::string& function) {
@@ -153,8 +139,8 @@ Status Sandbox::Copy(const std::string& function, std::set<std::string>& seen) {
                            ") of function '" + function + "' " + reason);
       }
     }
-    for (const std::string& callee : FunctionsOf(node, op != nullptr)) {
-      FLOWSCOPE_RETURN_IF_ERROR(Copy(callee, seen));
+    for (const std::string_view callee : interp::FunctionsNamedBy(node.op, node.attrs)) {
+      FLOWSCOPE_RETURN_IF_ERROR(Copy(std::string(callee), seen));
     }
   }
   const tf::StatusPtr status = tf::NewStatus();

@@ -39,7 +39,11 @@ struct Outcome {
 
 struct SandboxOptions {
   std::string config;                // serialized ConfigProto of the user's context, may be empty
-  TFE_Context* functions = nullptr;  // where bodies of functions are copied from; null: nowhere
+  TFE_Context* functions = nullptr;  // has the functions that `bodies` lacks; null: nobody has
+  // Bodies of functions that the record holds, serialized, by name. They come before those of the
+  // context, where another function may have the name. What the views show must outlive the
+  // sandbox.
+  std::map<std::string, std::string_view> bodies;
 };
 
 // Used by one thread at a time.
@@ -60,20 +64,21 @@ class Sandbox {
   Status Assign(TFE_TensorHandle* variable, TFE_TensorHandle* value, DType dtype);
   Outcome Read(TFE_TensorHandle* variable, DType dtype);
 
-  // Makes `function` and everything that it calls known here. NotFound where the user's context
-  // does not have it; Unsupported, with the reason, where running it again would act on something
-  // outside of it.
+  // Makes `function` and everything that it calls known here. NotFound where neither the record nor
+  // the user's context has it; Unsupported, with the reason, where running it again would act on
+  // something outside of it.
   Status AddFunction(const std::string& function);
 
  private:
-  Sandbox(tf::ContextPtr context, TFE_Context* functions)
-      : context_(std::move(context)), functions_(functions) {}
+  Sandbox(tf::ContextPtr context, const SandboxOptions& options)
+      : context_(std::move(context)), functions_(options.functions), bodies_(options.bodies) {}
 
   Result<std::string> Definition(const std::string& function) const;
   Status Copy(const std::string& function, std::set<std::string>& seen);
 
   tf::ContextPtr context_;
   TFE_Context* functions_;
+  std::map<std::string, std::string_view> bodies_;
   std::map<std::string, Status> added_;
   int num_variables_ = 0;
 };

@@ -28,6 +28,7 @@ class Validation {
 
  private:
   bool Add(CheckResult result);
+  bool SameTensorFlow() const { return trace_.info().tensorflow_version == tf::Api().TF_Version(); }
   Status RunChecks();
   Status Replay();
   void FindUnread();
@@ -54,6 +55,8 @@ Status Validation::RunChecks() {
   Add(CheckTimes(trace_));
   Add(CheckRegions(trace_));
   Add(CheckBoundaries(trace_));
+  Add(CheckTables(trace_));
+  if (tf::ApiLoaded()) Add(CheckSignatures(trace_, SameTensorFlow()));
   Result<CheckResult> values = CheckValues(trace_);
   FLOWSCOPE_RETURN_IF_ERROR(values.status());
   Add(std::move(values).value());
@@ -66,6 +69,10 @@ Status Validation::RunChecks() {
 void Validation::Count(OpId id, Verdict verdict) {
   ++report_.coverage[verdict.proof];
   if (verdict.message.empty()) return;
+  if (verdict.standing == Standing::kProved) {
+    if (report_.first_difference.empty()) report_.first_difference = std::move(verdict.message);
+    return;
+  }
   Finding finding{std::move(verdict.check), id, trace_.OpLabel(id), std::move(verdict.message)};
   switch (verdict.standing) {
     case Standing::kFailed:
@@ -74,16 +81,24 @@ void Validation::Count(OpId id, Verdict verdict) {
     case Standing::kUnavailable:
       not_kept_.push_back(std::move(finding));
       break;
+    case Standing::kDeclared:
+      report_.declared.push_back(std::move(finding));
+      break;
     default:
       report_.unverified.push_back(std::move(finding));
   }
 }
 
 Status Validation::Replay() {
-  Result<std::unique_ptr<Sandbox>> sandbox = Sandbox::Make(options_.sandbox);
+  SandboxOptions settings = options_.sandbox;
+  for (const FunctionRecord& function : trace_.tables().functions) {
+    settings.bodies.emplace(trace_.str(function.name),
+                            trace_.tables().attrs.View(function.definition));
+  }
+  Result<std::unique_ptr<Sandbox>> sandbox = Sandbox::Make(settings);
   FLOWSCOPE_RETURN_IF_ERROR(sandbox.status());
   CompareOptions compare{options_.tolerance, true};
-  compare.same_tensorflow = trace_.info().tensorflow_version == tf::Api().TF_Version();
+  compare.same_tensorflow = SameTensorFlow();
   if (!compare.tolerance && !compare.same_tensorflow) compare.tolerance = DefaultTolerance;
   Replayer replayer(trace_, **sandbox, std::move(compare));
   for (OpId id = 0; id < trace_.num_ops(); ++id) {
@@ -153,6 +168,10 @@ void Validation::Conclude() {
   } else {
     report_.state = State::kPassed;
     report_.reason = "every op is replayed, proved by version history, or a declared source";
+    if (!report_.first_difference.empty()) {
+      report_.reason +=
+          "; within the tolerance, the first that differs is " + report_.first_difference;
+    }
   }
   const size_t more = report_.state == State::kFailed       ? report_.failures.size() - 1
                       : report_.state == State::kUnverified ? report_.unverified.size() - 1

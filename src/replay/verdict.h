@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "base/status.h"
+
 namespace flowscope::replay {
 
 enum class Standing {
@@ -16,14 +18,15 @@ enum class Standing {
 
 struct Verdict {
   Standing standing = Standing::kUnverified;
-  std::string proof;  // how coverage counts it
-  std::string check;  // which check found it wrong or could not decide; empty where proved
-  std::string message;
+  std::string proof;    // how coverage counts it
+  std::string check;    // which check found it wrong or could not decide; empty where proved
+  std::string message;  // proved: how far within the tolerance the op is; empty where exact
 };
 
 inline Verdict Proved(std::string proof) { return {Standing::kProved, std::move(proof), {}, {}}; }
-inline Verdict Declared(std::string proof) {
-  return {Standing::kDeclared, std::move(proof), {}, {}};
+// `message` where an op that ran gave a value which is taken as it stands.
+inline Verdict Declared(std::string proof, std::string message = {}) {
+  return {Standing::kDeclared, std::move(proof), "declared", std::move(message)};
 }
 inline Verdict Unverified(std::string check, std::string message) {
   return {Standing::kUnverified, "unverified", std::move(check), std::move(message)};
@@ -33,6 +36,12 @@ inline Verdict Failed(std::string check, std::string message) {
 }
 inline Verdict NotKept(std::string message) {
   return {Standing::kUnavailable, "unavailable", "values", std::move(message)};
+}
+
+// True for what is wrong with this process or the file, and not with the record.
+inline bool IsOurs(const Status& status) {
+  return status.code() == StatusCode::kInternal || status.code() == StatusCode::kCorruption ||
+         status.code() == StatusCode::kIo;
 }
 
 }  // namespace flowscope::replay
