@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import checks
@@ -101,6 +102,76 @@ class TestRecordedDraws:
         trace = fs.trace(tf.abs, tf.ones(2))
         with pytest.raises(fs.FlowScopeError, match="'recorded'"):
             trace.run(tf.abs, tf.ones(2), rng="same")
+
+
+class Sampler(tf.Module):
+    """Draws in a function, from a kernel's generator and from a seed."""
+
+    @tf.function(input_signature=[tf.TensorSpec((None,), tf.float32, name="x")])
+    def __call__(self, x: Any) -> Any:
+        drawn = tf.random.normal(tf.shape(x)) + tf.random.uniform(tf.shape(x))
+        for _ in tf.range(2):
+            drawn += tf.random.stateless_normal(tf.shape(x), (1, 2)) + tf.random.normal((3,))
+        return {"y": x + drawn}
+
+
+def saved_sampler(folder: Path) -> str:
+    module = Sampler()
+    tf.saved_model.save(module, str(folder / "m"), signatures=module.__call__)
+    return str(folder / "m")
+
+
+def inside_a_branch(x: Any) -> Any:
+    return tf.cond(tf.reduce_sum(x) >= 0.0, lambda: x + tf.random.normal((3,)), lambda: x)
+
+
+class TestEverywhere:
+    """Recorded draws come back live and from a file, wherever the op stands."""
+
+    @pytest.mark.parametrize("kind", ["path", "restored", "function", "branch", "eager"])
+    def test_same_bits(self, kind: str, tmp_path: Path) -> None:
+        model, x = self.model(kind, tmp_path), np.zeros(3, "f4")
+        trace = fs.trace(model, x, random="interpret")
+        draws = [op for op in trace if op.kind == "random"]
+        assert len(draws) >= (1 if kind in ("branch", "eager") else 5)
+        trace.save(tmp_path / "run.flow")
+        for recorded in (trace, fs.load(tmp_path / "run.flow")):
+            again = recorded.run(model, x)
+            checks.assert_same_bits(trace.output, again.output)
+            drawn = [op for op in again if op.kind == "random"]
+            checks.assert_same_bits([op.out for op in draws], [op.out for op in drawn])
+            assert again.validate()
+            fresh = recorded.run(model, x, rng="fresh", random="interpret")
+            assert not checks.same_bits(leaf(trace.output), leaf(fresh.output))
+
+    def model(self, kind: str, folder: Path) -> Any:
+        if kind in ("path", "restored"):
+            path = saved_sampler(folder)
+            return path if kind == "path" else tf.saved_model.load(path)
+        return {
+            "function": sample_much,
+            "branch": tf.function(inside_a_branch),
+            "eager": stateless,
+        }[kind]
+
+    def test_compiled_draws_of_a_saved_model_are_named(self, tmp_path: Path) -> None:
+        path = saved_sampler(tmp_path)
+        trace = fs.trace(path, np.zeros(3, "f4"))
+        trace.save(tmp_path / "run.flow")
+        for recorded in (trace, fs.load(tmp_path / "run.flow")):
+            with pytest.raises(fs.FlowScopeError, match="random='interpret'"):
+                recorded.run(path, np.zeros(3, "f4"))
+
+
+@tf.function
+def sample_much(x: Any) -> Any:
+    for _ in tf.range(5):
+        x = x + tf.random.normal((3,))
+    return x
+
+
+def leaf(output: Any) -> Any:
+    return checks.leaves(output)[0]
 
 
 class TestDeterminism:

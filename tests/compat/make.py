@@ -1,6 +1,9 @@
 """Writes the file of the present format number; run once per number, and keep what it wrote.
 
-    python tests/compat/make.py tests/compat
+    python tests/compat/make.py tests/compat NAME
+
+NAME is "format_" and the number, and what else sets the file apart: format_1_tf216. The file names
+the place of this script as the source of its ops, so run a copy from a neutral folder.
 
 A file that stands there is never written again: old files are what the reader is tested with.
 """
@@ -16,8 +19,6 @@ import flowscope as fs
 import keras
 import tensorflow as tf
 
-FORMAT = 1
-
 
 def first_values(op: Any) -> list[float] | None:
     """The first elements of an op's first output; None where it has no value."""
@@ -27,7 +28,7 @@ def first_values(op: Any) -> list[float] | None:
         return None
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, name: str) -> None:
     keras.utils.set_random_seed(1)
     layers = [keras.Input((2,)), keras.layers.Dense(2, "relu", name="hidden")]
     model = keras.Sequential(layers, name="small")
@@ -42,10 +43,10 @@ def main(folder: Path) -> None:
         loop(model(tf.constant([[1.0, 2.0]])))
         model.layers[0].kernel.assign_add(tf.ones((2, 2)))
     trace = recording.trace
-    trace.save(folder / f"format_{FORMAT}.flow.zip", compress="zstd")
+    trace.save(folder / f"{name}.flow.zip", compress="zstd")
     values = {op.label: first_values(op) for op in trace}
-    (folder / f"format_{FORMAT}.json").write_text(json.dumps(values, indent=1) + "\n")
+    (folder / f"{name}.json").write_text(json.dumps(values, indent=1) + "\n")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2])
