@@ -4,6 +4,8 @@
 
 #include <protozero/pbf_reader.hpp>
 
+#include "trace/proto.h"
+
 namespace flowscope::capture {
 namespace {
 
@@ -25,7 +27,7 @@ void ParseShape(protozero::pbf_reader shape, ResourceInfo& info) {
       info.dims.push_back(size);
       if (size < 0) info.shape_known = false;
     } else if (shape.tag() == 3) {
-      info.shape_known = !shape.get_bool();
+      info.shape_known = !proto::ReadBool(shape);
     } else {
       shape.skip();
     }
@@ -35,7 +37,7 @@ void ParseShape(protozero::pbf_reader shape, ResourceInfo& info) {
 void ParseDtypeAndShape(protozero::pbf_reader pair, ResourceInfo& info) {
   while (pair.next()) {
     if (pair.tag() == 1) {
-      info.dtype = static_cast<DType>(pair.get_enum());
+      info.dtype = proto::ToDType(pair.get_enum());
     } else if (pair.tag() == 2) {
       ParseShape(pair.get_message(), info);
     } else {

@@ -7,18 +7,18 @@
 #include <protozero/pbf_writer.hpp>
 
 #include "base/dtype.h"
+#include "trace/proto.h"
 
 namespace flowscope::interp {
 namespace {
 
+using proto::kBytes;
+using proto::kFixed32;
+using proto::kVarint;
+using proto::View;
 using protozero::pbf_reader;
-using protozero::pbf_wire_type;
 using protozero::pbf_writer;
 using protozero::tag_and_type;
-
-constexpr auto kBytes = pbf_wire_type::length_delimited;
-constexpr auto kVarint = pbf_wire_type::varint;
-constexpr auto kFixed32 = pbf_wire_type::fixed32;
 
 // Fields of AttrValue; its ListValue has the same ones except for functions.
 constexpr uint32_t kListField = 1;
@@ -29,11 +29,6 @@ constexpr uint32_t kFunctionField = 10;
 
 // Functions whose attributes name functions; protobuf itself stops at this depth.
 constexpr int kMaxDepth = 100;
-
-std::string_view View(pbf_reader& reader) {
-  const protozero::data_view view = reader.get_view();
-  return {view.data(), view.size()};
-}
 
 Status ReadFunction(std::string_view bytes, AttrValue& value) {
   Result<FunctionRef> function = ParseFunctionRef(bytes);

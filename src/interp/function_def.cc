@@ -5,20 +5,16 @@
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 
+#include "trace/proto.h"
+
 namespace flowscope::interp {
 namespace {
 
+using proto::kBytes;
+using proto::kVarint;
+using proto::View;
 using protozero::pbf_reader;
-using protozero::pbf_wire_type;
 using protozero::tag_and_type;
-
-constexpr auto kBytes = pbf_wire_type::length_delimited;
-constexpr auto kVarint = pbf_wire_type::varint;
-
-std::string_view View(pbf_reader& reader) {
-  const protozero::data_view view = reader.get_view();
-  return {view.data(), view.size()};
-}
 
 // An entry of a map<string, string> or of a map<string, message>.
 AttrEntry ReadEntry(pbf_reader reader) {

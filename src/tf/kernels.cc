@@ -8,6 +8,7 @@
 #include <protozero/pbf_reader.hpp>
 
 #include "tf/handles.h"
+#include "trace/proto.h"
 
 namespace flowscope::tf {
 namespace {
@@ -17,9 +18,8 @@ using protozero::pbf_reader;
 using IsWanted = std::function<bool(std::string_view device_type)>;
 
 bool IsOn(pbf_reader kernel, const IsWanted& is_wanted) {
-  while (kernel.next(2, protozero::pbf_wire_type::length_delimited)) {
-    const protozero::data_view view = kernel.get_view();
-    if (is_wanted(std::string_view(view.data(), view.size()))) return true;
+  while (kernel.next(2, proto::kBytes)) {
+    if (is_wanted(proto::View(kernel))) return true;
   }
   return false;
 }
@@ -27,7 +27,7 @@ bool IsOn(pbf_reader kernel, const IsWanted& is_wanted) {
 Result<bool> ListsAny(std::string_view kernel_list, const IsWanted& is_wanted) {
   try {
     pbf_reader list(kernel_list.data(), kernel_list.size());
-    while (list.next(1, protozero::pbf_wire_type::length_delimited)) {
+    while (list.next(1, proto::kBytes)) {
       if (IsOn(list.get_message(), is_wanted)) return true;
     }
   } catch (const protozero::exception& error) {

@@ -9,28 +9,25 @@
 #include <protozero/pbf_reader.hpp>
 
 #include "tf/handles.h"
+#include "trace/proto.h"
 
 namespace flowscope::tf {
 namespace {
 
+using proto::kBytes;
+using proto::kVarint;
+using proto::ReadBool;
 using protozero::pbf_reader;
-using protozero::pbf_wire_type;
 using protozero::tag_and_type;
 
-constexpr auto kBytes = pbf_wire_type::length_delimited;
-constexpr auto kVarint = pbf_wire_type::varint;
 constexpr int64_t kRefOffset = 100;  // a reference to dtype n is numbered n + 100
-
-// pbf_reader::get_bool reads a byte beyond the end of a message that is cut off.
-bool ReadBool(pbf_reader& reader) { return reader.get_int64() != 0; }
 
 void SetArgType(int64_t number, OpArg& arg) {
   if (number > kRefOffset) {
     arg.is_ref = true;
     number -= kRefOffset;
   }
-  const bool known = number > 0 && number <= static_cast<int64_t>(DType::kUint2);
-  arg.type = known ? static_cast<DType>(number) : DType::kInvalid;
+  arg.type = proto::ToDType(number);
 }
 
 OpArg ReadArg(pbf_reader reader) {

@@ -9,12 +9,13 @@
 #include <protozero/pbf_reader.hpp>
 
 #include "base/dtype.h"
+#include "trace/proto.h"
 
 namespace flowscope {
 namespace {
 
+using proto::ReadBool;
 using protozero::pbf_reader;
-using protozero::pbf_wire_type;
 
 // Field numbers of tensorflow.AttrValue; ListValue has the same ones except for func.
 enum AttrField : uint32_t {
@@ -48,13 +49,10 @@ std::string TypeName(int32_t number) {
 
 pbf_reader Reader(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
 
-// pbf_reader::get_bool reads a byte beyond the end of a message that is cut off.
-bool ReadBool(pbf_reader& reader) { return reader.get_int64() != 0; }
-
 int64_t ReadDimSize(pbf_reader dim) {
   int64_t size = 0;
   while (dim.next()) {
-    if (dim.tag() == 1 && dim.wire_type() == pbf_wire_type::varint) {
+    if (dim.tag() == 1 && dim.wire_type() == proto::kVarint) {
       size = dim.get_int64();
     } else {
       dim.skip();
@@ -67,9 +65,9 @@ AttrScalar ReadShape(pbf_reader shape) {
   std::vector<int64_t> dims;
   bool known = true;
   while (shape.next()) {
-    if (shape.tag() == 2 && shape.wire_type() == pbf_wire_type::length_delimited) {
+    if (shape.tag() == 2 && shape.wire_type() == proto::kBytes) {
       dims.push_back(ReadDimSize(shape.get_message()));
-    } else if (shape.tag() == 3 && shape.wire_type() == pbf_wire_type::varint) {
+    } else if (shape.tag() == 3 && shape.wire_type() == proto::kVarint) {
       known = !ReadBool(shape);
     } else {
       shape.skip();
@@ -81,7 +79,7 @@ AttrScalar ReadShape(pbf_reader shape) {
 std::string ReadFunctionName(pbf_reader function) {
   std::string name;
   while (function.next()) {
-    if (function.tag() == 1 && function.wire_type() == pbf_wire_type::length_delimited) {
+    if (function.tag() == 1 && function.wire_type() == proto::kBytes) {
       name = function.get_string();
     } else {
       function.skip();
@@ -129,11 +127,11 @@ bool ReadMessage(uint32_t field, pbf_reader& reader, Scalar& scalar) {
 // False, with the field not consumed, where it is not a scalar of that wire type.
 bool ReadScalar(uint32_t field, pbf_reader& reader, Scalar& scalar) {
   switch (reader.wire_type()) {
-    case pbf_wire_type::varint:
+    case proto::kVarint:
       return ReadVarint(field, reader, scalar);
-    case pbf_wire_type::length_delimited:
+    case proto::kBytes:
       return ReadMessage(field, reader, scalar);
-    case pbf_wire_type::fixed32:
+    case proto::kFixed32:
       if (field != kFloat) return false;
       scalar = {"float", static_cast<double>(reader.get_float())};
       return true;
@@ -149,7 +147,7 @@ void Append(Scalar scalar, AttrData& data) {
 
 // Numbers in lists are packed: one field holds all of them.
 bool ReadPacked(uint32_t field, pbf_reader& reader, AttrData& data) {
-  if (reader.wire_type() != pbf_wire_type::length_delimited) return false;
+  if (reader.wire_type() != proto::kBytes) return false;
   switch (field) {
     case kInt:
       for (int64_t value : reader.get_packed_int64()) Append({"int", value}, data);
@@ -188,7 +186,7 @@ AttrData Decode(pbf_reader value) {
   data.kind = "none";
   while (value.next()) {
     Scalar scalar;
-    if (value.tag() == kList && value.wire_type() == pbf_wire_type::length_delimited) {
+    if (value.tag() == kList && value.wire_type() == proto::kBytes) {
       ReadList(value.get_message(), data);
     } else if (ReadScalar(value.tag(), value, scalar)) {
       data.kind = scalar.kind;
@@ -259,9 +257,9 @@ std::string FormatTensor(pbf_reader tensor) {
   std::string type = TypeName(0);
   std::string shape = "[]";
   while (tensor.next()) {
-    if (tensor.tag() == 1 && tensor.wire_type() == pbf_wire_type::varint) {
+    if (tensor.tag() == 1 && tensor.wire_type() == proto::kVarint) {
       type = TypeName(tensor.get_int32());
-    } else if (tensor.tag() == 2 && tensor.wire_type() == pbf_wire_type::length_delimited) {
+    } else if (tensor.tag() == 2 && tensor.wire_type() == proto::kBytes) {
       shape = FormatScalar("shape", ReadShape(tensor.get_message()));
     } else {
       tensor.skip();
@@ -278,8 +276,7 @@ std::string Format(std::string_view attr_value) {
   }
   if (data.kind == "tensor") {
     pbf_reader value = Reader(attr_value);
-    if (value.next(kTensor, pbf_wire_type::length_delimited))
-      return FormatTensor(value.get_message());
+    if (value.next(kTensor, proto::kBytes)) return FormatTensor(value.get_message());
   }
   const std::string text = FormatScalar(data.kind, data.scalar);
   const bool prefixed = data.kind == "type" || data.kind == "shape" || data.kind == "func";
@@ -290,7 +287,7 @@ void ReadMapEntry(pbf_reader entry, std::map<std::string, std::string>& attrs) {
   std::string key;
   std::string value;
   while (entry.next()) {
-    const bool is_bytes = entry.wire_type() == pbf_wire_type::length_delimited;
+    const bool is_bytes = entry.wire_type() == proto::kBytes;
     if (is_bytes && entry.tag() == 1) {
       key = entry.get_string();
     } else if (is_bytes && entry.tag() == 2) {
@@ -313,7 +310,7 @@ Result<std::map<std::string, std::string>> SplitAttrs(std::string_view name_attr
   try {
     pbf_reader reader = Reader(name_attr_list);
     while (reader.next()) {
-      if (reader.tag() == 2 && reader.wire_type() == pbf_wire_type::length_delimited) {
+      if (reader.tag() == 2 && reader.wire_type() == proto::kBytes) {
         ReadMapEntry(reader.get_message(), attrs);
       } else {
         reader.skip();
