@@ -18,7 +18,7 @@ LAYERS: dict[str, frozenset[str]] = {
     "analyze": frozenset({"base", "trace"}),
     "draw": frozenset({"base", "trace", "analyze"}),
     "store": frozenset({"base", "trace"}),
-    "export": frozenset({"base", "trace"}),
+    "export": frozenset({"base", "trace", "analyze", "store"}),
     "tf": frozenset({"base", "trace"}),
     "interp": frozenset({"base", "trace", "tf"}),
     "capture": frozenset({"base", "trace", "tf", "interp"}),

@@ -13,9 +13,9 @@ namespace flowscope::api {
 // itself; Unsupported for Python objects, which are never unpickled, and for structured types.
 Result<Payload> ReadNpy(const std::string& path);
 
-// Writes one value. Unsupported for dtypes that NumPy does not have, such as float8 (bfloat16 is
-// written as two raw bytes, as NumPy itself does). Strings are written as bytes of equal length, so
-// NUL bytes at their ends are lost to a reader.
+// Writes one value. What NumPy has no dtype for is written as raw bytes (bfloat16, float8, as
+// numpy.save does for them) or as whole numbers (quantized and 4-bit integers). Strings are written
+// as bytes of equal length, so NUL bytes at their ends are lost to a reader.
 Status WriteNpy(const std::string& path, const Payload& value);
 
 }  // namespace flowscope::api

@@ -1171,6 +1171,28 @@ class Trace:
         save: which ops keep their value in the file, as in fs.trace. compress: 'zstd' for smaller values that are unpacked when they are read. overwrite: replace a trace that is there; anything else is never touched. The folder is written beside and renamed: what stands under the name is whole.
         """
 
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        sites: Any = None,
+        format: str | None = None,
+        table: str = "ops",
+        overwrite: bool = False,
+    ) -> None:
+        """
+        Write values or a table for other programs.
+
+        format: 'npz' or 'safetensors' for the outputs of ops, each under its label, of a
+        second output LABEL.1 and so on; 'csv' or 'parquet' (with pyarrow) for a table; None:
+        by the end of the path. sites: which ops, as in find_sites; None: all. table: what
+        to_pandas takes, or 'stats' or 'timeline'. An existing file is replaced with
+        overwrite=True only; what stands under the name is whole.
+
+            >>> trace.export("values.npz", fs.func("matmul"), overwrite=True)
+            >>> list(np.load("values.npz"))[0]
+            'matmul_1_3:1'
+        """
+
 def make_call_wrapper(
     wrapped: object, is_body: bool, training_position: int, training_default: object | None
 ) -> object: ...

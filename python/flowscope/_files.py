@@ -5,13 +5,15 @@ Nothing here needs TensorFlow or Keras.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import importlib
 import os
 import re
 from typing import Any
 
 from . import _core
-from .errors import InvalidArgumentError
+from .errors import InvalidArgumentError, TraceIOError, UnavailableError
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
@@ -110,6 +112,31 @@ def load(path: str | os.PathLike[str]) -> _core.Trace:
         True
     """
     return _core.load(path)
+
+
+def write_parquet(table: _core.Table, path: str, overwrite: bool) -> None:
+    """Rows of a table through pyarrow, beside the path and renamed."""
+    try:
+        arrow = importlib.import_module("pyarrow")
+        parquet = importlib.import_module("pyarrow.parquet")
+    except ImportError:
+        raise UnavailableError(
+            "parquet needs pyarrow, which is not installed: pip install pyarrow, or take "
+            "format='csv'"
+        ) from None
+    if os.path.exists(path) and not (overwrite and os.path.isfile(path)):
+        raise InvalidArgumentError(
+            f"{path} exists: pass overwrite=True to replace a file, or choose another name"
+        )
+    beside = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{os.getpid()}.tmp")
+    try:
+        parquet.write_table(arrow.table(table), beside)
+        os.replace(beside, path)
+    except OSError as error:
+        raise TraceIOError(f"{path} cannot be written: {error}") from error
+    finally:
+        with contextlib.suppress(OSError):
+            os.remove(beside)
 
 
 def repair(path: str | os.PathLike[str]) -> None:

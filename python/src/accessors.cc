@@ -95,7 +95,7 @@ std::string Describe(const Accessor& accessor) {
 }
 
 nb::object Pandas(const Accessor& accessor) {
-  return ToPandas(TableOfKind(TraceOf(accessor), TableName(accessor.kind)));
+  return ToPandas(NamedTable(TraceOf(accessor), TableName(accessor.kind)));
 }
 
 void DefMapping(nb::class_<Accessor>& type) {

@@ -1,8 +1,6 @@
 // NonFinite: where the first NaN or Inf starts.
 #include "analyze/nonfinite.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "errors.h"
@@ -57,13 +55,6 @@ std::string Describe(const NonFiniteRecord& record) {
   return WithoutLastBreak(FormatNonFinite(record.trace(), record.report));
 }
 
-bool AnyValueKept(const Trace& trace) {
-  const auto& tensors = trace.tables().tensors;
-  return std::any_of(tensors.begin(), tensors.end(), [](const TensorRecord& tensor) {
-    return tensor.state == PayloadState::kKept || tensor.state == PayloadState::kStats;
-  });
-}
-
 void RegisterParent(nb::module_& m) {
   nb::class_<ParentRecord>(m, "NonFiniteParent",
                            "One input of the op in which the first NaN or Inf appeared.\n\n"
@@ -99,16 +90,12 @@ void DefCounts(nb::class_<NonFiniteRecord>& type) {
 }  // namespace
 
 nb::object FirstNonFiniteOf(const TraceHandle& self) {
-  if (!AnyValueKept(self.trace())) {
-    Check(
-        Unavailable("no value was kept, so nothing can be said about NaN or Inf; record again "
-                    "with save=\"all\", or with keep=\"stats\" where memory is short"));
-  }
-  std::optional<NonFiniteReport> report;
+  Result<NonFiniteSearch> search = NonFiniteSearch();
   {
     const nb::gil_scoped_release released;
-    report = FindFirstNonFinite(self.trace());
+    search = SearchNonFinite(self.trace());
   }
+  std::optional<NonFiniteReport> report = Unwrap(std::move(search)).report;
   if (!report) return nb::none();
   return nb::cast(NonFiniteRecord{self.object, std::move(*report)});
 }

@@ -1,12 +1,18 @@
 // Saving and loading traces.
+#include <optional>
+
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include "analyze/tables.h"
 #include "bindings.h"
 #include "errors.h"
+#include "export/export.h"
 #include "selectors.h"
 #include "store/reader.h"
 #include "store/sqlite.h"
 #include "store/writer.h"
+#include "tables.h"
 #include "trace_binding.h"
 
 namespace nb = nanobind;
@@ -74,6 +80,44 @@ void Save(const TraceHandle& self, nb::handle path, nb::handle save, nb::handle 
   Check(status);
 }
 
+// What C++ has no writer for, pyarrow writes.
+void ExportParquet(const Trace& trace, const std::vector<OpId>& ops, const std::string& path,
+                   const exports::ExportOptions& options) {
+  const bool of_ops = options.table == "ops" || options.table == "stats";
+  if (!of_ops && ops.size() < trace.num_ops()) {
+    Check(InvalidArgument("a selection of ops goes with the tables ops and stats, not with " +
+                          options.table));
+  }
+  TableObject table = options.table == "ops"     ? MakeTable(OpTable(trace, ops))
+                      : options.table == "stats" ? MakeTable(StatsTable(trace, ops))
+                                                 : MakeTable(NamedTable(trace, options.table));
+  nb::module_::import_("flowscope._files").attr("write_parquet")(table, path, options.overwrite);
+}
+
+void WarnOfLost(const exports::Exported& exported, const std::string& path) {
+  if (exported.not_kept == 0) return;
+  const std::string text = "flowscope: " + std::to_string(exported.not_kept) +
+                           " values of the selected ops were not kept and are not in " + path;
+  nb::module_::import_("warnings").attr("warn")(text, nb::arg("stacklevel") = 2);
+}
+
+void Export(const TraceHandle& self, nb::handle path, nb::handle sites,
+            const std::optional<std::string>& format, const std::string& table, bool overwrite) {
+  const Trace& trace = self.trace();
+  const exports::ExportOptions options{format.value_or(""), table, overwrite};
+  const std::string text = PathText(path);
+  const bool parquet = Unwrap(exports::FormatOf(text, options)) == "parquet";
+  const std::vector<OpId> ops =
+      sites.is_none() ? AllOps(trace) : SelectOps(trace, ToSelector(sites));
+  if (parquet) return ExportParquet(trace, ops, text, options);
+  Result<exports::Exported> exported = exports::Exported();
+  {
+    const nb::gil_scoped_release released;
+    exported = exports::Export(trace, ops, text, options);
+  }
+  WarnOfLost(Unwrap(std::move(exported)), text);
+}
+
 void Repair(nb::handle path) {
   const std::string text = PathText(path);
   Status status;
@@ -105,7 +149,22 @@ void DefTraceStore(nb::class_<TraceHandle>& type) {
            "save: which ops keep their value in the file, as in fs.trace. compress: 'zstd' for "
            "smaller values that are unpacked when they are read. overwrite: replace a trace that "
            "is there; anything else is never touched. The folder is written beside and renamed: "
-           "what stands under the name is whole.");
+           "what stands under the name is whole.")
+      .def("export", &Export, nb::arg("path"), nb::arg("sites").none() = nb::none(),
+           nb::arg("format").none() = nb::none(), nb::arg("table") = "ops",
+           nb::arg("overwrite") = false,
+           nb::sig("def export(self, path: str | os.PathLike[str], sites: typing.Any = None, "
+                   "format: str | None = None, table: str = 'ops', overwrite: bool = False) -> "
+                   "None"),
+           "Write values or a table for other programs.\n\n"
+           "format: 'npz' or 'safetensors' for the outputs of ops, each under its label, of a\n"
+           "second output LABEL.1 and so on; 'csv' or 'parquet' (with pyarrow) for a table; None:\n"
+           "by the end of the path. sites: which ops, as in find_sites; None: all. table: what\n"
+           "to_pandas takes, or 'stats' or 'timeline'. An existing file is replaced with\n"
+           "overwrite=True only; what stands under the name is whole.\n\n"
+           "    >>> trace.export(\"values.npz\", fs.func(\"matmul\"), overwrite=True)\n"
+           "    >>> list(np.load(\"values.npz\"))[0]\n"
+           "    'matmul_1_3:1'");
 }
 
 void RegisterStore(nb::module_& m) {

@@ -144,25 +144,13 @@ nb::object ToPandas(const Table& table) {
   return pandas.attr("DataFrame")(columns);
 }
 
-Table TableOfKind(const Trace& trace, std::string_view kind) {
-  using Maker = Table (*)(const Trace&);
-  static constexpr std::pair<std::string_view, Maker> kMakers[] = {
-      {"ops", &OpTable},
-      {"layers", &LayerTable},
-      {"modules", &ModuleTable},
-      {"module_calls", &ModuleCallTable},
-      {"variables", &VariableTable},
-      {"regions", &RegionTable}};
-  std::vector<std::string_view> names;
-  for (const auto& [name, maker] : kMakers) {
-    names.push_back(name);
-    if (name != kind) continue;
+Table NamedTable(const Trace& trace, std::string_view kind) {
+  Result<Table> table = Table();
+  {
     const nb::gil_scoped_release released;
-    return maker(trace);
+    table = TableOfKind(trace, kind);
   }
-  Check(InvalidArgument(
-      fmt::format("no table \"{}\": choose one of {}", kind, fmt::join(names, ", "))));
-  return {};
+  return Unwrap(std::move(table));
 }
 
 TableObject MakeTable(Table table) { return {std::make_shared<const Table>(std::move(table))}; }

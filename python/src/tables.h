@@ -19,18 +19,8 @@ struct TableObject {
 // UnavailableError where pandas is not installed.
 nanobind::object ToPandas(const Table& table);
 
-// "ops", "layers", "modules", "module_calls", "variables" or "regions"; InvalidArgumentError,
-// naming these, for another word. Built without the GIL.
-Table TableOfKind(const Trace& trace, std::string_view kind);
-
-// One row per tensor that an op made, with its statistics; computed where they were not kept. Rows
-// whose value was not kept are there, without numbers.
-Table StatsTable(const Trace& trace);
-
-// Executed ops by start, with durations in seconds.
-Table TimelineTable(const Trace& trace);
-
-Table RegionTable(const Trace& trace);
+// As analyze/tables.h names them; InvalidArgumentError for another word. Built without the GIL.
+Table NamedTable(const Trace& trace, std::string_view kind);
 
 TableObject MakeTable(Table table);
 

@@ -127,14 +127,14 @@ void DefText(nb::class_<TraceHandle>& type) {
       .def(
           "to_pandas",
           [](const TraceHandle& self, const std::string& kind) {
-            return ToPandas(TableOfKind(self.trace(), kind));
+            return ToPandas(NamedTable(self.trace(), kind));
           },
           nb::arg("kind") = "ops", nb::sig("def to_pandas(self, kind: str = 'ops') -> typing.Any"),
           "A pandas.DataFrame of ops, layers, modules, module_calls, variables or regions.")
       .def(
           "to_arrow",
           [](const TraceHandle& self, const std::string& kind) {
-            return MakeTable(TableOfKind(self.trace(), kind));
+            return MakeTable(NamedTable(self.trace(), kind));
           },
           nb::arg("kind") = "ops",
           "The same for whatever reads the Arrow PyCapsule interface: pyarrow, polars, duckdb.")

@@ -7,6 +7,7 @@
 
 #include "accessor.h"
 #include "analyze/cost.h"
+#include "analyze/tables.h"
 #include "errors.h"
 #include "records.h"
 #include "selectors.h"

@@ -75,11 +75,7 @@ replay::Report RunValidation(
 }
 
 std::string TextOf(const replay::Report& report) {
-  std::string text = fmt::format("{}: {}", replay::StateName(report.state), report.reason);
-  for (const auto& [proof, count] : report.coverage) {
-    text += fmt::format("\n  {:<24}{:>8}", proof, count);
-  }
-  return text;
+  return replay::FormatReport(replay::StateName(report.state), report.reason, report.coverage);
 }
 
 void RegisterFinding(nb::module_& m) {

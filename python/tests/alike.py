@@ -10,7 +10,7 @@ import numpy as np
 from flowscope import _structure
 
 # Not answers about the record: where it is written, drawn or run again.
-ACTIONS = {"save", "draw", "show", "validate", "fork", "run", "backward"}
+ACTIONS = {"save", "export", "draw", "show", "validate", "fork", "run", "backward"}
 ACTIONS |= {"validation_replay_status"}  # runs the record again
 # Questions with arguments, of a trace and of any record that has the method.
 ARGUMENTS: dict[str, list[tuple[Any, ...]]] = {

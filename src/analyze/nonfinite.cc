@@ -187,14 +187,32 @@ class Finder {
   std::optional<NonFiniteStep> first_nan_;
 };
 
+NonFiniteSearch Search(const Trace& trace, int threads) {
+  const NonFiniteScan scan = ScanForNonFinite(trace, threads);
+  NonFiniteSearch search{std::nullopt, scan.scanned, scan.skipped};
+  if (scan.bad.empty()) return search;
+  NonFiniteReport report = Finder(trace, scan).Find();
+  if (report.first.op != kNoId) search.report = std::move(report);
+  return search;
+}
+
+bool AnyValueKept(const Trace& trace) {
+  return std::ranges::any_of(trace.tables().tensors, [](const TensorRecord& tensor) {
+    return tensor.state == PayloadState::kKept || tensor.state == PayloadState::kStats;
+  });
+}
+
 }  // namespace
 
 std::optional<NonFiniteReport> FindFirstNonFinite(const Trace& trace, int threads) {
-  const NonFiniteScan scan = ScanForNonFinite(trace, threads);
-  if (scan.bad.empty()) return std::nullopt;
-  NonFiniteReport report = Finder(trace, scan).Find();
-  if (report.first.op == kNoId) return std::nullopt;
-  return report;
+  return Search(trace, threads).report;
+}
+
+Result<NonFiniteSearch> SearchNonFinite(const Trace& trace, int threads) {
+  if (AnyValueKept(trace)) return Search(trace, threads);
+  return Unavailable(
+      "no value was kept, so nothing can be said about NaN or Inf; record again with save=\"all\", "
+      "or with keep=\"stats\" where memory is short");
 }
 
 }  // namespace flowscope

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/stats.h"
+#include "base/status.h"
 #include "trace/trace.h"
 
 namespace flowscope {
@@ -43,6 +44,17 @@ struct NonFiniteReport {
 // bad when they came in (model inputs, constants, variables) are reported at that source. An op
 // whose inside is recorded comes after what is inside. Scans with `threads` threads (0: all).
 std::optional<NonFiniteReport> FindFirstNonFinite(const Trace& trace, int threads = 0);
+
+// The same with what was looked at. Unavailable where no value was kept, so that nothing can be
+// said.
+struct NonFiniteSearch {
+  std::optional<NonFiniteReport> report;
+  int64_t scanned = 0, skipped = 0;
+};
+Result<NonFiniteSearch> SearchNonFinite(const Trace& trace, int threads = 0);
+
+// "no NaN and no infinity in 12 values".
+std::string FormatNothingFound(const NonFiniteSearch& search);
 
 // Several lines for a person: op, layer, line, element, parents, chain.
 std::string FormatNonFinite(const Trace& trace, const NonFiniteReport& report);

@@ -62,6 +62,12 @@ void AddChain(const Trace& trace, const NonFiniteReport& report, std::string& ou
 
 }  // namespace
 
+std::string FormatNothingFound(const NonFiniteSearch& search) {
+  std::string text = fmt::format("no NaN and no infinity in {}", Counted(search.scanned, "value"));
+  if (search.skipped > 0) text += fmt::format("; {} not kept", Counted(search.skipped, "value"));
+  return text;
+}
+
 std::string FormatNonFinite(const Trace& trace, const NonFiniteReport& report) {
   const NonFiniteStep& first = report.first;
   std::string out = fmt::format("first non-finite value: {} in {}, {}\n", ValueText(first),

@@ -1,4 +1,5 @@
 // Tables of ops and of layers (the sites of ops).
+#include <numeric>
 #include <string>
 
 #include "analyze/cost.h"
@@ -61,96 +62,111 @@ OptionalString ParentLabels(const Trace& trace, OpId id) {
   return JoinParts(labels, ", ");
 }
 
-void AddNames(const Trace& trace, Table& table) {
-  const size_t rows = trace.num_ops();
-  table.columns.push_back(
-      StringColumn("label", rows, [&](OpId id) { return OptionalString(trace.OpLabel(id)); }));
-  table.columns.push_back(StringColumn("layer_label", rows, [&](OpId id) {
-    return OptionalString(trace.LayerLabel(trace.op(id).site));
-  }));
+void AddNames(const Trace& trace, OpIds ids, Table& table) {
+  const size_t rows = ids.size();
   table.columns.push_back(StringColumn(
-      "label_short", rows, [&](OpId id) { return OptionalString(trace.OpLabelShort(id)); }));
+      "label", rows, About(ids, [&](OpId id) { return OptionalString(trace.OpLabel(id)); })));
+  table.columns.push_back(StringColumn("layer_label", rows, About(ids, [&](OpId id) {
+                                         return OptionalString(trace.LayerLabel(trace.op(id).site));
+                                       })));
+  table.columns.push_back(StringColumn("label_short", rows, About(ids, [&](OpId id) {
+                                         return OptionalString(trace.OpLabelShort(id));
+                                       })));
+  table.columns.push_back(StringColumn("type", rows, About(ids, [&](OpId id) {
+                                         return OptionalString(trace.str(trace.op(id).type));
+                                       })));
+  table.columns.push_back(StringColumn("kind", rows, About(ids, [&](OpId id) {
+                                         return OptionalString(OpKindName(trace.op(id).kind));
+                                       })));
+  table.columns.push_back(StringColumn("module", rows, About(ids, [&](OpId id) {
+                                         return OptionalString(trace.ModuleAddress(id));
+                                       })));
   table.columns.push_back(StringColumn(
-      "type", rows, [&](OpId id) { return OptionalString(trace.str(trace.op(id).type)); }));
-  table.columns.push_back(StringColumn(
-      "kind", rows, [&](OpId id) { return OptionalString(OpKindName(trace.op(id).kind)); }));
-  table.columns.push_back(StringColumn(
-      "module", rows, [&](OpId id) { return OptionalString(trace.ModuleAddress(id)); }));
-  table.columns.push_back(StringColumn("region", rows, [&](OpId id) {
-    return OptionalString(trace.RegionPath(trace.op(id).region));
-  }));
+      "region", rows,
+      About(ids, [&](OpId id) { return OptionalString(trace.RegionPath(trace.op(id).region)); })));
 }
 
-void AddPasses(const Trace& trace, Table& table) {
-  const size_t rows = trace.num_ops();
+void AddPasses(const Trace& trace, OpIds ids, Table& table) {
+  const size_t rows = ids.size();
   table.columns.push_back(
-      IntColumn("pass", rows, [&](OpId id) { return OptionalInt(trace.op(id).pass); }));
-  table.columns.push_back(IntColumn("num_passes", rows, [&](OpId id) {
-    return OptionalInt(trace.site(trace.op(id).site).num_passes);
-  }));
+      IntColumn("pass", rows, About(ids, [&](OpId id) { return OptionalInt(trace.op(id).pass); })));
+  table.columns.push_back(IntColumn("num_passes", rows, About(ids, [&](OpId id) {
+                                      return OptionalInt(trace.site(trace.op(id).site).num_passes);
+                                    })));
 }
 
-void AddOutputs(const Trace& trace, Table& table) {
-  const size_t rows = trace.num_ops();
-  table.columns.push_back(IntColumn(
-      "num_outputs", rows, [&](OpId id) { return OptionalInt(trace.op(id).outputs.count); }));
+void AddOutputs(const Trace& trace, OpIds ids, Table& table) {
+  const size_t rows = ids.size();
+  table.columns.push_back(IntColumn("num_outputs", rows, About(ids, [&](OpId id) {
+                                      return OptionalInt(trace.op(id).outputs.count);
+                                    })));
   table.columns.push_back(
-      StringColumn("shape", rows, [&](OpId id) { return ShapeCell(trace, id); }));
+      StringColumn("shape", rows, About(ids, [&](OpId id) { return ShapeCell(trace, id); })));
   table.columns.push_back(
-      StringColumn("dtype", rows, [&](OpId id) { return DTypeCell(trace, id); }));
+      StringColumn("dtype", rows, About(ids, [&](OpId id) { return DTypeCell(trace, id); })));
   table.columns.push_back(
-      IntColumn("nbytes", rows, [&](OpId id) { return BytesOfOutputs(trace, id); }));
+      IntColumn("nbytes", rows, About(ids, [&](OpId id) { return BytesOfOutputs(trace, id); })));
   table.columns.push_back(
-      StringColumn("payload", rows, [&](OpId id) { return PayloadCell(trace, id); }));
+      StringColumn("payload", rows, About(ids, [&](OpId id) { return PayloadCell(trace, id); })));
 }
 
-void AddGraph(const Trace& trace, Table& table) {
-  const size_t rows = trace.num_ops();
+void AddGraph(const Trace& trace, OpIds ids, Table& table) {
+  const size_t rows = ids.size();
   table.columns.push_back(
-      StringColumn("parents", rows, [&](OpId id) { return ParentLabels(trace, id); }));
-  table.columns.push_back(IntColumn("num_parents", rows, [&](OpId id) {
-    return OptionalInt(static_cast<int64_t>(trace.Parents(id).size()));
-  }));
-  table.columns.push_back(IntColumn("num_children", rows, [&](OpId id) {
-    return OptionalInt(static_cast<int64_t>(trace.Children(id).size()));
-  }));
+      StringColumn("parents", rows, About(ids, [&](OpId id) { return ParentLabels(trace, id); })));
+  table.columns.push_back(IntColumn("num_parents", rows, About(ids, [&](OpId id) {
+                                      return OptionalInt(
+                                          static_cast<int64_t>(trace.Parents(id).size()));
+                                    })));
+  table.columns.push_back(IntColumn("num_children", rows, About(ids, [&](OpId id) {
+                                      return OptionalInt(
+                                          static_cast<int64_t>(trace.Children(id).size()));
+                                    })));
 }
 
-void AddLocations(const Trace& trace, Table& table) {
-  const size_t rows = trace.num_ops();
-  table.columns.push_back(StringColumn("file", rows, [&](OpId id) {
-    const LocationRecord* location = LocationOf(trace, id);
-    return location == nullptr ? std::nullopt : OrNull(trace.str(location->file));
-  }));
-  table.columns.push_back(IntColumn("line", rows, [&](OpId id) {
-    const LocationRecord* location = LocationOf(trace, id);
-    return location == nullptr ? std::nullopt : OptionalInt(location->line);
-  }));
-  table.columns.push_back(StringColumn("function", rows, [&](OpId id) {
-    const LocationRecord* location = LocationOf(trace, id);
-    return location == nullptr ? std::nullopt : OrNull(trace.str(location->function));
-  }));
+void AddLocations(const Trace& trace, OpIds ids, Table& table) {
+  const size_t rows = ids.size();
+  table.columns.push_back(StringColumn("file", rows, About(ids, [&](OpId id) {
+                                         const LocationRecord* location = LocationOf(trace, id);
+                                         return location == nullptr
+                                                    ? std::nullopt
+                                                    : OrNull(trace.str(location->file));
+                                       })));
+  table.columns.push_back(IntColumn("line", rows, About(ids, [&](OpId id) {
+                                      const LocationRecord* location = LocationOf(trace, id);
+                                      return location == nullptr ? std::nullopt
+                                                                 : OptionalInt(location->line);
+                                    })));
+  table.columns.push_back(StringColumn("function", rows, About(ids, [&](OpId id) {
+                                         const LocationRecord* location = LocationOf(trace, id);
+                                         return location == nullptr
+                                                    ? std::nullopt
+                                                    : OrNull(trace.str(location->function));
+                                       })));
 }
 
-void AddRun(const Trace& trace, Table& table) {
-  const size_t rows = trace.num_ops();
+void AddRun(const Trace& trace, OpIds ids, Table& table) {
+  const size_t rows = ids.size();
   const CostIndex costs(trace);
-  table.columns.push_back(IntColumn("flops", rows, [&](OpId id) { return costs.Flops(id); }));
-  table.columns.push_back(DoubleColumn("duration_us", rows, [&](OpId id) {
-    const OpRecord& op = trace.op(id);
-    return IsSource(op.kind) ? std::nullopt : OptionalDouble(Microseconds(op.duration_ns));
-  }));
-  table.columns.push_back(IntColumn("run_counter", rows, [&](OpId id) {
-    const uint32_t counter = trace.op(id).run_counter;
-    return counter == 0 ? std::nullopt : OptionalInt(counter);
-  }));
-  table.columns.push_back(StringColumn(
-      "device", rows, [&](OpId id) { return OrNull(trace.str(trace.op(id).device)); }));
-  table.columns.push_back(StringColumn("opaque_reason", rows, [&](OpId id) {
-    return OrNull(trace.str(trace.op(id).opaque_reason));
-  }));
   table.columns.push_back(
-      StringColumn("error", rows, [&](OpId id) { return OrNull(trace.str(trace.op(id).error)); }));
+      IntColumn("flops", rows, About(ids, [&](OpId id) { return costs.Flops(id); })));
+  table.columns.push_back(DoubleColumn("duration_us", rows, About(ids, [&](OpId id) {
+                                         const OpRecord& op = trace.op(id);
+                                         return IsSource(op.kind)
+                                                    ? std::nullopt
+                                                    : OptionalDouble(Microseconds(op.duration_ns));
+                                       })));
+  table.columns.push_back(IntColumn("run_counter", rows, About(ids, [&](OpId id) {
+                                      const uint32_t counter = trace.op(id).run_counter;
+                                      return counter == 0 ? std::nullopt : OptionalInt(counter);
+                                    })));
+  table.columns.push_back(StringColumn(
+      "device", rows, About(ids, [&](OpId id) { return OrNull(trace.str(trace.op(id).device)); })));
+  table.columns.push_back(StringColumn("opaque_reason", rows, About(ids, [&](OpId id) {
+                                         return OrNull(trace.str(trace.op(id).opaque_reason));
+                                       })));
+  table.columns.push_back(StringColumn(
+      "error", rows, About(ids, [&](OpId id) { return OrNull(trace.str(trace.op(id).error)); })));
 }
 
 std::string SiteOutput(const Trace& trace, SiteId site) {
@@ -204,16 +220,24 @@ void AddSites(const Trace& trace, Table& table) {
 
 }  // namespace
 
-Table OpTable(const Trace& trace) {
+std::vector<OpId> AllOps(const Trace& trace) {
+  std::vector<OpId> ids(trace.num_ops());
+  std::iota(ids.begin(), ids.end(), OpId{0});
+  return ids;
+}
+
+Table OpTable(const Trace& trace, OpIds ids) {
   Table table;
-  AddNames(trace, table);
-  AddPasses(trace, table);
-  AddOutputs(trace, table);
-  AddGraph(trace, table);
-  AddLocations(trace, table);
-  AddRun(trace, table);
+  AddNames(trace, ids, table);
+  AddPasses(trace, ids, table);
+  AddOutputs(trace, ids, table);
+  AddGraph(trace, ids, table);
+  AddLocations(trace, ids, table);
+  AddRun(trace, ids, table);
   return table;
 }
+
+Table OpTable(const Trace& trace) { return OpTable(trace, AllOps(trace)); }
 
 Table LayerTable(const Trace& trace) {
   Table table;

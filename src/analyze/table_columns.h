@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -48,6 +49,12 @@ Column DoubleColumn(std::string name, size_t num_rows, Cell cell) {
 template <typename Cell>
 Column BoolColumn(std::string name, size_t num_rows, Cell cell) {
   return MakeColumn<Column::Bools>(std::move(name), num_rows, std::move(cell));
+}
+
+// `cell(id)` as a question about a row: row i is about ids[i].
+template <typename Id, typename Cell>
+auto About(std::span<const Id> ids, Cell cell) {
+  return [ids, cell = std::move(cell)](size_t row) { return cell(ids[row]); };
 }
 
 }  // namespace flowscope

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <optional>
 
+#include "export/npy.h"
 #include "savedmodel/read_file.h"
 
 namespace flowscope::api {
@@ -249,27 +250,6 @@ Result<Payload> MakePayload(const std::string& path, const Header& header, std::
   return payload;
 }
 
-std::string ShapeText(const Dims& dims) {
-  std::string text = "(";
-  for (const int64_t dim : dims) text += std::to_string(dim) + ", ";
-  if (dims.size() > 1) text.resize(text.size() - 2);
-  if (dims.size() == 1) text.pop_back();
-  return text + ")";
-}
-
-std::string HeaderFor(const std::string& descr, const Dims& dims) {
-  std::string text =
-      "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + ShapeText(dims) + ", }";
-  constexpr size_t kAlignment = 64;
-  const size_t before = kMagic.size() + 4;
-  text.append(kAlignment - (before + text.size() + 1) % kAlignment, ' ');
-  text += '\n';
-  std::string header(kMagic);
-  header +=
-      {'\x01', '\0', static_cast<char>(text.size() & 0xFF), static_cast<char>(text.size() >> 8)};
-  return header + text;
-}
-
 }  // namespace
 
 Result<Payload> ReadNpy(const std::string& path) {
@@ -295,26 +275,10 @@ Result<Payload> ReadNpy(const std::string& path) {
 }
 
 Status WriteNpy(const std::string& path, const Payload& value) {
-  std::string descr;
-  std::string values;
-  if (value.dtype == DType::kString) {
-    size_t width = 1;
-    for (const std::string_view text : value.strings) width = std::max(width, text.size());
-    descr = "|S" + std::to_string(width);
-    for (const std::string_view text : value.strings) {
-      values.append(text).append(width - text.size(), '\0');
-    }
-  } else {
-    const auto type = std::ranges::find(kTypes, value.dtype, &NpyType::dtype);
-    if (type == kTypes.end()) {
-      return Unsupported("NumPy has no " + std::string(DTypeName(value.dtype)));
-    }
-    descr =
-        (DTypeSize(value.dtype) == 1 || type->code[0] == 'V' ? "|" : "<") + std::string(type->code);
-    values.assign(static_cast<const char*>(value.data), value.nbytes);
-  }
+  const Result<exports::NpyArray> array = exports::ToNpy(value);
+  if (!array.ok()) return array.status();
   std::ofstream stream(path, std::ios::binary | std::ios::trunc);
-  stream << HeaderFor(descr, value.dims) << values;
+  stream << array->header << array->bytes();
   stream.close();
   return stream ? Status::Ok() : IoError(path + " cannot be written");
 }

@@ -1,5 +1,7 @@
 #include "replay/report.h"
 
+#include <fmt/format.h>
+
 namespace flowscope::replay {
 
 std::string_view StateName(State state) {
@@ -13,6 +15,13 @@ std::string_view StateName(State state) {
     default:
       return "unavailable";
   }
+}
+
+std::string FormatReport(std::string_view state, std::string_view reason,
+                         const std::map<std::string, int64_t>& coverage) {
+  std::string text = fmt::format("{}: {}", state, reason);
+  for (const auto& [proof, count] : coverage) text += fmt::format("\n  {:<24}{:>8}", proof, count);
+  return text;
 }
 
 }  // namespace flowscope::replay

@@ -37,4 +37,8 @@ struct Report {
   std::string first_difference;   // the first op that is equal only within the tolerance; or empty
 };
 
+// "passed: REASON" and a line for each kind of proof.
+std::string FormatReport(std::string_view state, std::string_view reason,
+                         const std::map<std::string, int64_t>& coverage);
+
 }  // namespace flowscope::replay

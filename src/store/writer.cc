@@ -99,8 +99,8 @@ Status CheckTarget(const std::string& path, bool overwrite) {
   }
   if (!overwrite) {
     return InvalidArgument(path +
-                           " exists: pass overwrite=True to replace it, or choose another "
-                           "name");
+                           " exists: pass overwrite=True (on the command line --overwrite) to "
+                           "replace it, or choose another name");
   }
   return Status::Ok();
 }

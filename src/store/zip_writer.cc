@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 #include <vector>
 
-#include "store/files.h"
 #include "store/trace_format.h"
 #include "store/zip_format.h"
 
@@ -31,8 +31,14 @@ class Crc32 {
     }
   }
 
-  uint32_t Of(std::string_view bytes) const {
+  uint32_t Of(std::span<const std::string_view> pieces) const {
     uint32_t crc = 0xffffffff;
+    for (const std::string_view piece : pieces) crc = Continue(crc, piece);
+    return ~crc;
+  }
+
+ private:
+  uint32_t Continue(uint32_t crc, std::string_view bytes) const {
     const auto* at = reinterpret_cast<const unsigned char*>(bytes.data());
     size_t left = bytes.size();
     for (; left >= 8; left -= 8, at += 8) {
@@ -42,128 +48,19 @@ class Crc32 {
             tables_[2][at[5]] ^ tables_[1][at[6]] ^ tables_[0][at[7]];
     }
     for (; left > 0; --left, ++at) crc = (crc >> 8) ^ tables_[0][(crc ^ *at) & 0xff];
-    return ~crc;
+    return crc;
   }
 
- private:
   std::array<std::array<uint32_t, 256>, 8> tables_{};
 };
 
-struct ZipEntry {
-  std::string name;
-  uint64_t size = 0;
-  uint64_t offset = 0;
-  uint32_t crc = 0;
-};
+const Crc32& TheCrc32() {
+  static const Crc32 crc;
+  return crc;
+}
 
-class ZipWriter {
- public:
-  explicit ZipWriter(File file) : file_(std::move(file)) {}
-
-  Status Add(const std::string& name, std::string_view bytes) {
-    const ZipEntry entry{name, bytes.size(), offset_, crc_.Of(bytes)};
-    Number(kZipLocalMagic, 4);
-    Common(entry);
-    const uint64_t data = offset_ + kZipLocalBytes + name.size() + kZip64Local + 4;
-    const uint64_t filler = (kAlignment - data % kAlignment) % kAlignment;
-    Number(kZip64Local + 4 + filler, 2);
-    head_ += name;
-    Number(kZip64Extra, 2);
-    Number(kZip64Local - 4, 2);
-    Number(entry.size, 8);
-    Number(entry.size, 8);
-    Number(kZipAlignExtra, 2);
-    Number(filler, 2);
-    head_.append(filler, '\0');
-    FLOWSCOPE_RETURN_IF_ERROR(WriteHead());
-    FLOWSCOPE_RETURN_IF_ERROR(file_.WriteAt(offset_, bytes.data(), bytes.size()));
-    offset_ += bytes.size();
-    entries_.push_back(entry);
-    return Status::Ok();
-  }
-
-  Status Finish() {
-    const uint64_t begin = offset_;
-    for (const ZipEntry& entry : entries_) AddCentral(entry);
-    const uint64_t size = head_.size();
-    AddEnd(begin, size);
-    FLOWSCOPE_RETURN_IF_ERROR(WriteHead());
-    return file_.Close();
-  }
-
- private:
-  static constexpr uint64_t kZip64Local = 20;    // head and two sizes
-  static constexpr uint64_t kZip64Central = 28;  // head, two sizes and the offset
-
-  void Number(uint64_t value, int nbytes) {
-    for (int i = 0; i < nbytes; ++i) head_.push_back(static_cast<char>(value >> (8 * i)));
-  }
-
-  // From the version to the length of the name, alike in both kinds of header. Sizes stand in the
-  // zip64 field.
-  void Common(const ZipEntry& entry) {
-    Number(kZipVersion, 2);
-    Number(kZipUtf8Flag, 2);
-    Number(kZipStored, 2);
-    Number(0, 2);     // time
-    Number(0x21, 2);  // 1 January 1980
-    Number(entry.crc, 4);
-    Number(kZip32Max, 4);
-    Number(kZip32Max, 4);
-    Number(entry.name.size(), 2);
-  }
-
-  void AddCentral(const ZipEntry& entry) {
-    Number(kZipCentralMagic, 4);
-    Number(kZipVersion, 2);
-    Common(entry);
-    Number(kZip64Central, 2);
-    head_.append(2 + 2 + 2 + 4, '\0');  // comment, disk, attributes
-    Number(kZip32Max, 4);
-    head_ += entry.name;
-    Number(kZip64Extra, 2);
-    Number(kZip64Central - 4, 2);
-    Number(entry.size, 8);
-    Number(entry.size, 8);
-    Number(entry.offset, 8);
-  }
-
-  void AddEnd(uint64_t begin, uint64_t size) {
-    Number(kZip64EndMagic, 4);
-    Number(kZip64EndBytes - 12, 8);
-    Number(kZipVersion, 2);
-    Number(kZipVersion, 2);
-    head_.append(4 + 4, '\0');  // disks
-    Number(entries_.size(), 8);
-    Number(entries_.size(), 8);
-    Number(size, 8);
-    Number(begin, 8);
-    Number(kZip64LocatorMagic, 4);
-    Number(0, 4);
-    Number(begin + size, 8);
-    Number(1, 4);
-    Number(kZipEndMagic, 4);
-    head_.append(2 + 2, '\0');
-    Number(0xffff, 2);
-    Number(0xffff, 2);
-    Number(kZip32Max, 4);
-    Number(kZip32Max, 4);
-    Number(0, 2);
-  }
-
-  Status WriteHead() {
-    FLOWSCOPE_RETURN_IF_ERROR(file_.WriteAt(offset_, head_.data(), head_.size()));
-    offset_ += head_.size();
-    head_.clear();
-    return Status::Ok();
-  }
-
-  File file_;
-  Crc32 crc_;
-  std::string head_;  // to be written at `offset_`
-  uint64_t offset_ = 0;
-  std::vector<ZipEntry> entries_;
-};
+constexpr uint64_t kZip64Local = 20;    // head and two sizes
+constexpr uint64_t kZip64Central = 28;  // head, two sizes and the offset
 
 Result<std::vector<std::string>> FilesOf(const std::string& folder) {
   DIR* entries = ::opendir(folder.c_str());
@@ -179,6 +76,103 @@ Result<std::vector<std::string>> FilesOf(const std::string& folder) {
 
 }  // namespace
 
+Status ZipWriter::Add(const std::string& name, std::span<const std::string_view> pieces) {
+  Entry entry{name, 0, offset_, TheCrc32().Of(pieces)};
+  for (const std::string_view piece : pieces) entry.size += piece.size();
+  Number(kZipLocalMagic, 4);
+  Common(entry);
+  const uint64_t data = offset_ + kZipLocalBytes + name.size() + kZip64Local + 4;
+  const uint64_t filler = (kAlignment - data % kAlignment) % kAlignment;
+  Number(kZip64Local + 4 + filler, 2);
+  head_ += name;
+  Number(kZip64Extra, 2);
+  Number(kZip64Local - 4, 2);
+  Number(entry.size, 8);
+  Number(entry.size, 8);
+  Number(kZipAlignExtra, 2);
+  Number(filler, 2);
+  head_.append(filler, '\0');
+  FLOWSCOPE_RETURN_IF_ERROR(WriteHead());
+  for (const std::string_view piece : pieces) {
+    FLOWSCOPE_RETURN_IF_ERROR(file_.WriteAt(offset_, piece.data(), piece.size()));
+    offset_ += piece.size();
+  }
+  entries_.push_back(std::move(entry));
+  return Status::Ok();
+}
+
+Status ZipWriter::Finish() {
+  const uint64_t begin = offset_;
+  for (const Entry& entry : entries_) AddCentral(entry);
+  const uint64_t size = head_.size();
+  AddEnd(begin, size);
+  FLOWSCOPE_RETURN_IF_ERROR(WriteHead());
+  return file_.Close();
+}
+
+void ZipWriter::Number(uint64_t value, int nbytes) {
+  for (int i = 0; i < nbytes; ++i) head_.push_back(static_cast<char>(value >> (8 * i)));
+}
+
+// From the version to the length of the name, alike in both kinds of header. Sizes stand in the
+// zip64 field.
+void ZipWriter::Common(const Entry& entry) {
+  Number(kZipVersion, 2);
+  Number(kZipUtf8Flag, 2);
+  Number(kZipStored, 2);
+  Number(0, 2);     // time
+  Number(0x21, 2);  // 1 January 1980
+  Number(entry.crc, 4);
+  Number(kZip32Max, 4);
+  Number(kZip32Max, 4);
+  Number(entry.name.size(), 2);
+}
+
+void ZipWriter::AddCentral(const Entry& entry) {
+  Number(kZipCentralMagic, 4);
+  Number(kZipVersion, 2);
+  Common(entry);
+  Number(kZip64Central, 2);
+  head_.append(2 + 2 + 2 + 4, '\0');  // comment, disk, attributes
+  Number(kZip32Max, 4);
+  head_ += entry.name;
+  Number(kZip64Extra, 2);
+  Number(kZip64Central - 4, 2);
+  Number(entry.size, 8);
+  Number(entry.size, 8);
+  Number(entry.offset, 8);
+}
+
+void ZipWriter::AddEnd(uint64_t begin, uint64_t size) {
+  Number(kZip64EndMagic, 4);
+  Number(kZip64EndBytes - 12, 8);
+  Number(kZipVersion, 2);
+  Number(kZipVersion, 2);
+  head_.append(4 + 4, '\0');  // disks
+  Number(entries_.size(), 8);
+  Number(entries_.size(), 8);
+  Number(size, 8);
+  Number(begin, 8);
+  Number(kZip64LocatorMagic, 4);
+  Number(0, 4);
+  Number(begin + size, 8);
+  Number(1, 4);
+  Number(kZipEndMagic, 4);
+  head_.append(2 + 2, '\0');
+  Number(0xffff, 2);
+  Number(0xffff, 2);
+  Number(kZip32Max, 4);
+  Number(kZip32Max, 4);
+  Number(0, 2);
+}
+
+Status ZipWriter::WriteHead() {
+  FLOWSCOPE_RETURN_IF_ERROR(file_.WriteAt(offset_, head_.data(), head_.size()));
+  offset_ += head_.size();
+  head_.clear();
+  return Status::Ok();
+}
+
 Status WriteZip(const std::string& folder, const std::string& path) {
   const Result<std::vector<std::string>> names = FilesOf(folder);
   if (!names.ok()) return names.status();
@@ -190,7 +184,7 @@ Status WriteZip(const std::string& folder, const std::string& path) {
     if (!source.ok()) return source.status();
     const auto mapping = Mapping::Map(*source);
     if (!mapping.ok()) return mapping.status();
-    FLOWSCOPE_RETURN_IF_ERROR(zip.Add(name, (*mapping)->bytes()));
+    FLOWSCOPE_RETURN_IF_ERROR(zip.Add(name, std::array{(*mapping)->bytes()}));
   }
   return zip.Finish();
 }

@@ -1,14 +1,14 @@
-// Tables that read values, or that only Python asks for.
+// Tables of values, of times and of regions.
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "analyze/table_columns.h"
+#include "analyze/tables.h"
 #include "base/stats.h"
-#include "tables.h"
 
-namespace flowscope::python {
+namespace flowscope {
 namespace {
 
 // One output of one op, with its statistics where they can be had.
@@ -26,9 +26,9 @@ std::optional<Stats> StatsOfTensor(const Trace& trace, TensorId id) {
   return ComputeStats(*payload, /*threads=*/0, /*histogram=*/false);
 }
 
-std::vector<StatsRow> StatsRows(const Trace& trace) {
+std::vector<StatsRow> StatsRows(const Trace& trace, OpIds ids) {
   std::vector<StatsRow> rows;
-  for (OpId op = 0; op < trace.num_ops(); ++op) {
+  for (const OpId op : ids) {
     for (uint32_t index = 0; index < trace.op(op).outputs.count; ++index) {
       rows.push_back({op, index, StatsOfTensor(trace, trace.output(op, index))});
     }
@@ -75,8 +75,8 @@ void AddMoment(std::string name, const std::vector<StatsRow>& rows, double Stats
 
 }  // namespace
 
-Table StatsTable(const Trace& trace) {
-  const std::vector<StatsRow> rows = StatsRows(trace);
+Table StatsTable(const Trace& trace, OpIds ids) {
+  const std::vector<StatsRow> rows = StatsRows(trace, ids);
   Table table;
   AddStatsNames(trace, rows, table);
   AddCount("count", rows, &Stats::count, table);
@@ -90,6 +90,8 @@ Table StatsTable(const Trace& trace) {
   AddCount("neg_inf", rows, &Stats::neg_inf, table);
   return table;
 }
+
+Table StatsTable(const Trace& trace) { return StatsTable(trace, AllOps(trace)); }
 
 Table TimelineTable(const Trace& trace) {
   using Text = std::optional<std::string>;
@@ -135,4 +137,4 @@ Table RegionTable(const Trace& trace) {
   return table;
 }
 
-}  // namespace flowscope::python
+}  // namespace flowscope
