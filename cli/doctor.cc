@@ -1,8 +1,6 @@
 // flowscope doctor: what is here, and what will not work and why.
 #include "flowscope/doctor.h"
 
-#include <cstdio>
-
 #include "verb.h"
 
 namespace flowscope::cli {
@@ -10,8 +8,7 @@ namespace {
 
 int RunDoctor(const Common& common) {
   const api::DoctorReport report = api::Doctor(common.tensorflow);
-  std::printf("%s%s", (common.json ? api::ToJson(report) : api::ToText(report)).c_str(),
-              common.json ? "\n" : "");
+  Print(common.json ? api::ToJson(report) : api::ToText(report));
   return report.problems.empty() ? kExitOk : kExitFinding;
 }
 
@@ -19,6 +16,8 @@ int RunDoctor(const Common& common) {
 
 void AddDoctor(CLI::App& app, const Common& common, Run& run) {
   CLI::App* verb = app.add_subcommand("doctor", "what is here, and what will not work and why");
+  verb->footer(
+      Footer("  flowscope doctor --tensorflow /usr/lib/python3/site-packages/tensorflow\n"));
   verb->callback([&common, &run] { run = [&common] { return RunDoctor(common); }; });
 }
 

@@ -7,16 +7,25 @@
 #include "flowscope/npy.h"
 #include "flowscope/saved_model.h"
 #include "flowscope/tensorflow.h"
+#include "flowscope/trace_file.h"
 #include "verb.h"
 
 namespace flowscope::cli {
 namespace {
+
+constexpr const char* kExamples =
+    "  flowscope trace my_model --input x.npy -o run.flow\n"
+    "  flowscope trace my_model --input ids=ids.npy --input mask=mask.npy --signature score\n"
+    "  flowscope trace my_model --structure-only\n";
 
 struct Flags {
   std::string model;
   std::vector<std::string> inputs;
   std::string signature;
   std::string outputs_to;
+  std::string output;
+  bool compress = false;
+  bool overwrite = false;
   std::vector<std::string> op_libraries;
   std::string keep = "values";
   std::string level = "auto";
@@ -74,6 +83,22 @@ Status Prepare(const Flags& flags, const Common& common) {
   return Status::Ok();
 }
 
+// A zip cannot be written piece by piece: its values stay in memory until the model has ended.
+bool IsZip(const Flags& flags) { return flags.output.ends_with(".zip"); }
+
+api::SaveOptions SaveOptionsOf(const Flags& flags) { return {flags.compress, flags.overwrite}; }
+
+// Nothing runs where what it gives could not be saved.
+Status CheckPaths(const Flags& flags) {
+  if (api::KindOfPath(flags.model) == api::PathKind::kTrace) {
+    return {StatusCode::kInvalidArgument, flags.model +
+                                              " is a trace that was recorded already: "
+                                              "`flowscope summary` shows it"};
+  }
+  if (flags.output.empty()) return Status::Ok();
+  return api::CheckSavePath(flags.output, flags.overwrite);
+}
+
 Result<api::Recording> Record(const Flags& flags, const Common& common) {
   Result<api::SavedModel> model = api::SavedModel::Open(flags.model);
   if (!model.ok()) return model.status();
@@ -89,20 +114,20 @@ Result<api::Recording> Record(const Flags& flags, const Common& common) {
   options.keep_values = flags.keep == "values";
   options.open_functions = !flags.whole_functions;
   options.raise_on_nan = flags.raise_on_nan;
-  return model->Record(inputs, options);
+  if (!IsZip(flags)) options.stream_to = flags.output;
+  options.stream = SaveOptionsOf(flags);
+  Result<api::Recording> recording = model->Record(inputs, options);
+  if (recording.ok() && IsZip(flags)) {
+    recording->written = api::SaveTrace(recording->trace, flags.output, SaveOptionsOf(flags));
+  }
+  return recording;
 }
 
-int Print(const api::Trace& trace, const Flags& flags, bool json) {
-  if (json) {
-    std::printf("%s\n", trace.SummaryJson().c_str());
-    return kExitOk;
-  }
+int PrintSummary(const api::Trace& trace, const Flags& flags, bool json) {
+  if (json) return Print(trace.SummaryJson());
   api::SummaryOptions options;
   options.level = flags.level;
-  const Result<std::string> summary = trace.Summary(options);
-  if (!summary.ok()) return Fail(summary.status());
-  std::printf("%s\n", summary->c_str());
-  return kExitOk;
+  return Print(trace.Summary(options));
 }
 
 int RunStructure(const Flags& flags, const Common& common) {
@@ -114,27 +139,42 @@ int RunStructure(const Flags& flags, const Common& common) {
   const Status ready = Prepare(flags, common);
   if (!ready.ok()) return Fail(ready);
   const Result<api::Trace> structure = model->Structure(flags.signature);
-  return structure.ok() ? Print(*structure, flags, common.json) : Fail(structure.status());
+  if (!structure.ok()) return Fail(structure.status());
+  if (!flags.output.empty()) {
+    const Status saved = api::SaveTrace(*structure, flags.output, SaveOptionsOf(flags));
+    if (!saved.ok()) return Fail(saved);
+  }
+  return PrintSummary(*structure, flags, common.json);
+}
+
+// The outputs and the file are written before anything is printed: a reader of the summary may not
+// wait for its end.
+Status WriteFiles(const api::Recording& recording, const Flags& flags) {
+  FLOWSCOPE_RETURN_IF_ERROR(recording.written);
+  if (flags.outputs_to.empty() || !recording.status.ok()) return Status::Ok();
+  return WriteOutputs(recording.trace, flags.outputs_to);
 }
 
 int RunTrace(const Flags& flags, const Common& common) {
+  const Status usable = CheckPaths(flags);
+  if (!usable.ok()) return Fail(usable);
   if (flags.structure_only) return RunStructure(flags, common);
   const Result<api::Recording> recording = Record(flags, common);
   if (!recording.ok()) return Fail(recording.status());
   const api::Trace& trace = recording->trace;
-  if (const int code = Print(trace, flags, common.json); code != kExitOk) return code;
+  const Status written = WriteFiles(*recording, flags);
+  if (const int code = PrintSummary(trace, flags, common.json); code != kExitOk) return code;
   std::fflush(stdout);
   if (!recording->status.ok()) {
     std::fprintf(stderr, "flowscope: the model failed: %s\n", recording->status.message().c_str());
+    if (!written.ok()) Fail(written);
     return kExitFailed;
   }
-  if (!flags.outputs_to.empty()) {
-    const Status written = WriteOutputs(trace, flags.outputs_to);
-    if (!written.ok()) return Fail(written);
-  }
-  const std::string report = flags.raise_on_nan ? trace.FirstNonFinite() : "";
-  if (report.empty()) return kExitOk;
-  std::fprintf(stderr, "%s\n", report.c_str());
+  if (!written.ok()) return Fail(written);
+  if (!flags.raise_on_nan) return kExitOk;
+  const Result<api::Trace::NonFinite> first = trace.FirstNonFinite();
+  if (!first.ok() || !first->found) return kExitOk;
+  std::fprintf(stderr, "%s\n", first->text.c_str());
   return kExitFinding;
 }
 
@@ -142,6 +182,7 @@ int RunTrace(const Flags& flags, const Common& common) {
 
 void AddTrace(CLI::App& app, const Common& common, Run& run) {
   CLI::App* verb = app.add_subcommand("trace", "run a signature of a SavedModel and record it");
+  verb->footer(Footer(kExamples));
   auto flags = std::make_shared<Flags>();
   verb->add_option("SAVED_MODEL", flags->model, "folder that holds saved_model.pb")->required();
   verb->add_option("-i,--input", flags->inputs,
@@ -152,6 +193,14 @@ void AddTrace(CLI::App& app, const Common& common, Run& run) {
   verb->add_option("-s,--signature", flags->signature,
                    "signature to run (default: serving_default, or the only one)")
       ->type_name("KEY");
+  CLI::Option* output =
+      verb->add_option("-o,--output", flags->output,
+                       "keep the trace: a folder NAME.flow, written while the model runs, or one "
+                       "file NAME.flow.zip")
+          ->type_name("TRACE");
+  verb->add_flag("--overwrite", flags->overwrite, "replace a trace that is there")->needs(output);
+  verb->add_flag("--compress", flags->compress, "smaller values in TRACE, with zstd")
+      ->needs(output);
   verb->add_option("--outputs-to", flags->outputs_to, "write each output as DIR/NAME.npy")
       ->type_name("DIR");
   verb->add_option("--op-library", flags->op_libraries, "shared library with ops of the model")

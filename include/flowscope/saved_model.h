@@ -10,6 +10,7 @@
 #include "base/payload.h"
 #include "base/status.h"
 #include "flowscope/trace.h"
+#include "flowscope/trace_file.h"
 
 namespace flowscope::api {
 
@@ -32,11 +33,17 @@ struct RecordOptions {
   bool raise_on_nan = false;   // the run ends at the first NaN or infinity
   int64_t save_budget = -1;    // bytes of values after which statistics are kept; -1: no bound
   std::string name;            // of the trace; empty: the folder's name
+  // A folder NAME.flow into which everything is written while the model runs, so that memory does
+  // not grow with what is recorded and a kill leaves what was committed. Empty: values stay in
+  // memory.
+  std::string stream_to;
+  SaveOptions stream;  // how
 };
 
 struct Recording {
   Trace trace;
-  Status status;  // what the model ended with; the trace then shows how far it came
+  Status status;   // what the model ended with; the trace then shows how far it came
+  Status written;  // what went wrong with the folder that was asked for
 };
 
 // Movable. Must be used on one thread at a time.

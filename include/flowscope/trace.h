@@ -56,6 +56,15 @@ struct VariableInfo {
   uint32_t num_writes = 0;
 };
 
+// Which ops are meant: those that fit all that is given here. All of them where nothing is.
+struct OpFilter {
+  std::string sites;  // as a text in trace.find_sites of Python: an address of a module, then the
+                      // ops that made its outputs, or a label; globs
+  std::string layer;  // address; ops in that module or inside of it; globs
+  std::string type;   // of the op, case ignored; globs
+  int64_t limit = 0;  // the first so many; 0: all
+};
+
 // Immutable; copies share the record. Values live as long as a copy, or a Payload that was read,
 // does. Safe to use from several threads.
 class Trace {
@@ -67,6 +76,7 @@ class Trace {
   std::string root_kind() const;
   std::string tensorflow_version() const;
   std::string error() const;  // what the model raised; empty where it did not
+  bool interrupted() const;   // the recording was cut off: it holds what was committed
 
   std::vector<OpInfo> ops() const;
   std::vector<LayerInfo> layers() const;
@@ -84,17 +94,32 @@ class Trace {
   Result<std::string> Summary(const SummaryOptions& options = {}) const;
   // What print(trace[key]) says of an op, a layer, a module, a call or a variable.
   Result<std::string> Describe(std::string_view key) const;
-  // "ops", "layers", "modules", "module_calls", "variables": as text columns or as a JSON list.
+  // The same as JSON: everything that the trace has of it, an op's values up to `max_values` of
+  // each output.
+  Result<std::string> DescribeJson(std::string_view key, int64_t max_values = 64) const;
+  // The first `count` elements of the value that Value(key) gives, in row-major order.
+  Result<std::string> Elements(std::string_view key, int64_t count) const;
+  // "ops", "layers", "modules", "module_calls", "variables", "regions", "stats" or "timeline", as
+  // text columns or as a JSON list of rows.
   Result<std::string> Table(std::string_view kind) const;
   Result<std::string> TableJson(std::string_view kind) const;
+  // The tables of ops and of their values' statistics, of some ops. NotFound with near names where
+  // none fits the filter.
+  Result<std::string> Ops(const OpFilter& filter) const;
+  Result<std::string> OpsJson(const OpFilter& filter) const;
+  Result<std::string> Stats(const OpFilter& filter = {}) const;
+  Result<std::string> StatsJson(const OpFilter& filter = {}) const;
   // Name, counts, versions and outputs as a JSON object.
   std::string SummaryJson() const;
 
-  // Statistics of every kept value, and where the first NaN or infinity began.
-  std::string Stats() const;
-  std::string StatsJson() const;
-  std::string FirstNonFinite() const;      // empty where every kept value is finite
-  std::string FirstNonFiniteJson() const;  // "null" where every kept value is finite
+  // Where the first NaN or infinity began, why, and what it reached. Unavailable where no value was
+  // kept, so that nothing can be said.
+  struct NonFinite {
+    bool found = false;
+    std::string text;
+    std::string json;  // "null" where none was found
+  };
+  Result<NonFinite> FirstNonFinite() const;
 
   // For the library itself.
   const std::shared_ptr<const flowscope::Trace>& record() const { return trace_; }

@@ -200,7 +200,10 @@ def prepared() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("documented", list(documented()))
-def test_docstring(documented: Any, prepared: dict[str, Any]) -> None:
+def test_docstring(
+    documented: Any, prepared: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # examples write files
     namespace = {**vars(documented.module), **prepared}
     if documented.path in OTHER_TRACES:
         namespace["trace"] = OTHER_TRACES[documented.path]()

@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import shutil
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -23,9 +26,10 @@ CHANGING = [
     (re.escape(tf.__version__), "<version>"),
     (re.escape(os.path.dirname(tf.__file__)), "<tensorflow>"),
     (r"\d+(\.\d+)? (ns|us|ms|s)\b", "<time>"),
-    (r'"duration_ms": [0-9.e-]+', '"duration_ms": <time>'),
+    (r'"duration_(ms|us)": [0-9.e-]+', r'"duration_\1": <time>'),
     (r"(?m)^(WARNING: All log messages|[IWE]\d{4} |\d{4}-\d\d-\d\d ).*\n", ""),
     (r"Linux \S+", "<machine>"),
+    (r"\.\d+-\d+\.tmp", ".<temporary>"),
 ]
 
 
@@ -40,7 +44,26 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     np.save(folder / "objects.npy", np.array([{}], dtype=object), allow_pickle=True)
     (folder / "damaged").mkdir()
     (folder / "damaged/saved_model.pb").write_bytes(b"not a model")
+    nan = np.array([[1.0, np.nan], [3.0, 4.0]], "f")
+    np.save(folder / "nan.npy", nan)
+    run("trace", two, "--input", f"{folder}/x.npy", "-o", folder / "run.flow")
+    run("trace", two, "--input", f"{folder}/nan.npy", "-o", folder / "nan.flow")
+    run("trace", two, "--input", f"{folder}/x.npy", "--keep", "stats", "-o", folder / "bare.flow")
+    change(folder / "run.flow", folder / "cut.flow", "DROP TABLE checksums")
+    shutil.copytree(folder / "cut.flow", folder / "torn.flow")
+    change(folder / "cut.flow", folder / "later.flow", "UPDATE info SET value=9 WHERE key='format'")
+    change(folder / "run.flow", folder / "changed.flow", "UPDATE ops SET run_counter=7")
+    (folder / "notes.txt").write_text("no trace", encoding="utf-8")
+    (folder / "short.flow.zip").write_bytes(b"PK")
     return {"two": two, "folder": str(folder)}
+
+
+def change(source: Path, target: Path, statement: str) -> None:
+    """A copy of a trace with a changed database."""
+    shutil.copytree(source, target)
+    with contextlib.closing(sqlite3.connect(target / "trace.sqlite")) as database:
+        database.execute(statement)
+        database.commit()
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

@@ -5,6 +5,7 @@
 #include "library/structure.h"
 #include "savedmodel/legacy.h"
 #include "savedmodel/tensors.h"
+#include "store/stream_writer.h"
 
 namespace flowscope::api {
 namespace {
@@ -31,6 +32,44 @@ Status Explained(const Status& status) {
       status.message() + (is_python ? "\ntf.py_function and tf.numpy_function run Python, which "
                                       "is not in this process: record the model from Python"
                                     : "\nthis TensorFlow has no kernel of that op")};
+}
+
+struct Handles {
+  std::vector<tf::HandlePtr> owned;
+  savedmodel::NamedHandles named;
+};
+
+Status MakeHandles(const std::map<std::string, Payload>& inputs, Handles& handles) {
+  for (const auto& [name, value] : inputs) {
+    Result<tf::HandlePtr> handle = savedmodel::TensorFromPayload(value);
+    if (!handle.ok()) return handle.status();
+    handles.named.emplace_back(name, handle->get());
+    handles.owned.push_back(std::move(handle).value());
+  }
+  return Status::Ok();
+}
+
+capture::RecordOptions ToCapture(const RecordOptions& options) {
+  capture::RecordOptions recorded;
+  recorded.name = options.name;
+  recorded.root_kind = "saved_model";
+  recorded.use_hook = false;
+  recorded.code_context = false;
+  recorded.keep_values = options.keep_values;
+  recorded.raise_on_nan = options.raise_on_nan;
+  recorded.save_budget = options.save_budget;
+  recorded.functions =
+      options.open_functions ? capture::FunctionMode::kInside : capture::FunctionMode::kCall;
+  return recorded;
+}
+
+// Null where nothing is to be written.
+Result<std::shared_ptr<store::StreamWriter>> OpenStream(const RecordOptions& options) {
+  if (options.stream_to.empty()) return std::shared_ptr<store::StreamWriter>();
+  store::StreamOptions how;
+  how.compress = options.stream.compress;
+  how.overwrite = options.stream.overwrite;
+  return store::StreamWriter::Create(options.stream_to, how);
 }
 
 }  // namespace
@@ -90,28 +129,18 @@ Result<Recording> SavedModel::Record(const std::map<std::string, Payload>& input
     if (!loaded.ok()) return loaded.status();
     state_->model = std::move(loaded).value();
   }
-  std::vector<tf::HandlePtr> owned;
-  savedmodel::NamedHandles handles;
-  for (const auto& [name, value] : inputs) {
-    Result<tf::HandlePtr> handle = savedmodel::TensorFromPayload(value);
-    if (!handle.ok()) return handle.status();
-    handles.emplace_back(name, handle->get());
-    owned.push_back(std::move(handle).value());
-  }
-  capture::RecordOptions recorded;
-  recorded.name = options.name;
-  recorded.root_kind = "saved_model";
-  recorded.use_hook = false;
-  recorded.code_context = false;
-  recorded.keep_values = options.keep_values;
-  recorded.raise_on_nan = options.raise_on_nan;
-  recorded.save_budget = options.save_budget;
-  recorded.functions =
-      options.open_functions ? capture::FunctionMode::kInside : capture::FunctionMode::kCall;
+  Handles handles;
+  FLOWSCOPE_RETURN_IF_ERROR(MakeHandles(inputs, handles));
+  FLOWSCOPE_RETURN_IF_ERROR(state_->model->CheckInputs(*key, handles.named));
+  Result<std::shared_ptr<store::StreamWriter>> writer = OpenStream(options);
+  if (!writer.ok()) return writer.status();
+  capture::RecordOptions recorded = ToCapture(options);
+  recorded.sink = *writer;
   Result<library::RecordedCall> call =
-      library::RecordCall(*state_->model, *key, handles, std::move(recorded));
+      library::RecordCall(*state_->model, *key, handles.named, std::move(recorded));
   if (!call.ok()) return call.status();
-  return Recording{Trace(call->trace), Explained(call->status)};
+  return Recording{Trace(call->trace), Explained(call->status),
+                   *writer == nullptr ? Status::Ok() : (*writer)->status()};
 }
 
 Result<Trace> SavedModel::Structure(const std::string& signature) const {

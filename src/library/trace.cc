@@ -68,6 +68,7 @@ std::string Trace::name() const { return trace_->info().name; }
 std::string Trace::root_kind() const { return trace_->info().root_kind; }
 std::string Trace::tensorflow_version() const { return trace_->info().tensorflow_version; }
 std::string Trace::error() const { return trace_->info().error; }
+bool Trace::interrupted() const { return trace_->info().interrupted; }
 
 std::vector<OpInfo> Trace::ops() const {
   std::vector<OpInfo> infos;
