@@ -6,10 +6,12 @@ import csv
 import io
 import json
 import os
+import random
 import shutil
 import signal
 import stat
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from saved_models import save
-from test_command_line import COMMAND, run
+from test_command_line import COMMAND, PACKAGE, run
 
 keras = pytest.importorskip("keras")
 
@@ -321,6 +323,32 @@ def test_validate_finds_a_value_that_was_changed(tmp_path: Path) -> None:
     shard.write_bytes(data)
     done = run("validate", tmp_path / "v.flow", check=None)
     assert done.returncode in (1, 3), done.stdout
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_kill_leaves_a_true_record(seed: int, tmp_path: Path) -> None:
+    """Cut off at any moment, every verb reads the folder, and nothing in it is called false."""
+    case = save("lstm", tmp_path)
+    (name,) = case.inputs
+    np.save(tmp_path / "x.npy", case.inputs[name])
+    cut = tmp_path / "cut.flow"
+    environment = {**os.environ, "FLOWSCOPE_TENSORFLOW": PACKAGE}
+    words = [COMMAND, "trace", case.path, "-i", tmp_path / "x.npy", "-o", cut]
+    with subprocess.Popen(
+        words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
+    ) as process:
+        while not cut.exists() and process.poll() is None:
+            time.sleep(0.001)
+        time.sleep(random.Random(seed).random() * 0.2)
+        process.kill()
+    before = run("ops", cut, "--json").stdout
+    for verb in ("summary", "stats"):
+        run(verb, cut)
+    assert run("validate", cut, check=None).returncode in (0, 2, 3)
+    run("repair", cut)
+    assert run("ops", cut, "--json").stdout == before
+    assert run("validate", cut, check=None).returncode in (0, 2, 3)
+    assert all(name.endswith((".sqlite", ".safetensors")) for name in os.listdir(cut))
 
 
 class TestAStrangerAtTheCommand:

@@ -156,6 +156,9 @@ void Validation::Conclude() {
   if (!report_.failures.empty()) {
     report_.state = State::kFailed;
     report_.reason = report_.failures.front().message;
+  } else if (trace_.num_ops() == 0) {
+    report_.state = State::kUnavailable;
+    report_.reason = "the trace holds no op: there is nothing that could be proved";
   } else if (!not_kept_.empty()) {
     report_.state = State::kUnavailable;
     report_.reason = fmt::format(

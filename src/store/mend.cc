@@ -22,6 +22,40 @@ void MendOutputs(TraceTables& t) {
   }
 }
 
+// 0 where the numbers are those of no time.
+int64_t EndOf(int64_t start_ns, int64_t duration_ns) {
+  int64_t end = 0;
+  const bool sound =
+      start_ns >= 0 && duration_ns >= 0 && !__builtin_add_overflow(start_ns, duration_ns, &end);
+  return sound ? end : 0;
+}
+
+// What was still running ran at least until `end_ns`.
+template <typename Record>
+void RunUntil(int64_t end_ns, Record& record) {
+  if (record.start_ns < 0 || end_ns < record.start_ns) return;
+  record.duration_ns = std::max(record.duration_ns, end_ns - record.start_ns);
+}
+
+// An op that was running, and a call that was open, ran at least as long as what is inside of them.
+// What is inside stands behind.
+void MendTimes(TraceTables& t) {
+  for (OpId id = static_cast<OpId>(t.ops.size()); id-- > 0;) {
+    const OpRecord& op = t.ops[id];
+    const int64_t end = EndOf(op.start_ns, op.duration_ns);
+    if (op.module_call < t.module_calls.size()) RunUntil(end, t.module_calls[op.module_call]);
+    if (op.region >= t.regions.size()) continue;
+    const OpId around = t.regions[op.region].op;
+    if (around < id) RunUntil(end, t.ops[around]);
+  }
+  for (ModuleCallId id = static_cast<ModuleCallId>(t.module_calls.size()); id-- > 0;) {
+    const ModuleCallRecord& call = t.module_calls[id];
+    if (call.parent < id) {
+      RunUntil(EndOf(call.start_ns, call.duration_ns), t.module_calls[call.parent]);
+    }
+  }
+}
+
 // A call that was open ends with the last op in it. A parent stands before its child.
 void MendCalls(TraceTables& t) {
   std::vector<ModuleCallRecord>& calls = t.module_calls;
@@ -42,7 +76,7 @@ void MendCounts(TraceTables& t) {
       t.sites[op.site].num_passes = std::max(t.sites[op.site].num_passes, op.pass);
     }
     t.info.num_executed = std::max(t.info.num_executed, op.run_counter);
-    t.info.duration_ns = std::max(t.info.duration_ns, op.start_ns + op.duration_ns);
+    t.info.duration_ns = std::max(t.info.duration_ns, EndOf(op.start_ns, op.duration_ns));
   }
 }
 
@@ -51,6 +85,7 @@ void MendCounts(TraceTables& t) {
 void MendInterrupted(TraceTables& tables) {
   MendOutputs(tables);
   MendCalls(tables);
+  MendTimes(tables);
   MendCounts(tables);
   GroupVariables(tables);
   if (tables.regions.empty()) tables.regions.emplace_back();

@@ -70,6 +70,11 @@ TEST_F(StreamTest, WhatWasCommittedIsThereWithoutAnEnd) {
   EXPECT_GE(trace->num_ops(), 900U);
   EXPECT_TRUE(trace->info().interrupted);
   EXPECT_TRUE(Lint(*trace).empty()) << Lint(*trace).front();
+  for (const OpRecord& op : trace->tables().ops) {
+    if (op.module_call == kNoId) continue;
+    const ModuleCallRecord& call = trace->module_call(op.module_call);
+    EXPECT_LE(op.start_ns + op.duration_ns, call.start_ns + call.duration_ns);
+  }
   for (TensorId id = 0; id < trace->tables().tensors.size(); ++id) {
     ASSERT_TRUE(trace->ReadTensor(id).ok()) << id << trace->ReadTensor(id).status().ToString();
     EXPECT_EQ(ContentHash(*m.payloads().Read(id)), ContentHash(*trace->ReadTensor(id)));
