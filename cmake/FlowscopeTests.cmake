@@ -21,8 +21,14 @@ function(flowscope_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gmock GTest::gtest_main)
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
-  target_compile_definitions(${name} PRIVATE
-    FLOWSCOPE_TEST_DATA_DIR="${PROJECT_SOURCE_DIR}/tests")
+  # On the few files that name it: a path of the checkout keeps a compiler cache from serving others.
+  foreach(source IN LISTS arg_SOURCES)
+    file(STRINGS "${source}" uses_data REGEX FLOWSCOPE_TEST_DATA_DIR)
+    if(uses_data)
+      set_property(SOURCE "${source}" APPEND PROPERTY
+        COMPILE_DEFINITIONS "FLOWSCOPE_TEST_DATA_DIR=\"${PROJECT_SOURCE_DIR}/tests\"")
+    endif()
+  endforeach()
   gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST
     PROPERTIES TIMEOUT 300)
 endfunction()
