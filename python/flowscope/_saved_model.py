@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, _recording, _runtime
+from . import _core, _outputs, _recording, _runtime
 from .errors import FlowScopeError, InvalidArgumentError, LookupFailedError
 
 _FILES = (".keras", ".h5", ".hdf5")
@@ -99,7 +99,7 @@ def _by_session(
     try:
         _recording.declare_arguments(session, function, (), inputs)
         output = function(**inputs)
-        session.declare_outputs(output)
+        session.declare_outputs(output, _outputs.describe(output))
     except BaseException as error:
         recording.finish(f"{type(error).__name__}: {error}")
         raise
