@@ -34,6 +34,7 @@ struct ValidationReport {
   std::map<std::string, int64_t> coverage;  // rows of the trace by kind of proof
   std::vector<ValidationFinding> failures;
   std::vector<ValidationFinding> unverified;
+  std::string first_difference;  // the first op that is equal only within the tolerance; or empty
 };
 
 // Runs nothing that acts outside of a TensorFlow context of its own. Call LoadTensorFlow before:

@@ -48,9 +48,12 @@ Result<ValidationReport> Validate(const Trace& trace, const ValidateOptions& opt
   }
   Result<replay::Report> report = replay::Validate(*trace.record(), how);
   if (!report.ok()) return report.status();
-  return ValidationReport{std::string(replay::StateName(report->state)), std::move(report->reason),
-                          std::move(report->coverage), ToFindings(report->failures),
-                          ToFindings(report->unverified)};
+  return ValidationReport{std::string(replay::StateName(report->state)),
+                          std::move(report->reason),
+                          std::move(report->coverage),
+                          ToFindings(report->failures),
+                          ToFindings(report->unverified),
+                          std::move(report->first_difference)};
 }
 
 std::string ToText(const ValidationReport& report) {
@@ -62,7 +65,8 @@ std::string ToJson(const ValidationReport& report) {
                      {"reason", report.reason},
                      {"coverage", report.coverage},
                      {"failures", FindingsJson(report.failures)},
-                     {"unverified", FindingsJson(report.unverified)}};
+                     {"unverified", FindingsJson(report.unverified)},
+                     {"first_difference", library::TextOrNull(report.first_difference)}};
   return library::Dump(json);
 }
 
