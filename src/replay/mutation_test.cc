@@ -189,7 +189,7 @@ const std::vector<Mutation>& Mutations() {
        }},
       {"an op's module is another one", "invariants",
        [](RecordedModel& model) { model.op_of(model.y).module_call = kNoId; }},
-      {"a value has another dtype than its row says", "values",
+      {"a value has another dtype than its row says", "signature",
        [](RecordedModel& model) { model.m.tables().tensors[model.y].dtype = DType::kInt32; }},
       {"a value has another shape than its row says", "values",
        [](RecordedModel& model) {
