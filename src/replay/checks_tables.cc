@@ -1,6 +1,8 @@
 // What two tables say of one thing: variables and their values, handles and variables, what the
 // call returned.
+#include <algorithm>
 #include <map>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -54,20 +56,16 @@ void CheckVariableHandles(const Trace& trace, CheckResult& result) {
   }
 }
 
-// Of a tensor that the recording held, every op that takes it tells the handle: without it nobody
-// could see a parent that was swapped for one of equal value.
+// A recording that lets values go tells no handles, any other those of all inputs: without them
+// nobody could see a parent that was swapped for one of equal value.
 void CheckHandlesAreTold(const Trace& trace, CheckResult& result) {
-  if (trace.info().recorder != "hook") return;
+  const auto is_told = [](const EdgeRecord& edge) { return edge.handle != 0; };
+  const std::vector<EdgeRecord>& edges = trace.tables().edges;
+  if (trace.info().recorder != "hook" || std::ranges::none_of(edges, is_told)) return;
   for (OpId id = 0; id < trace.num_ops(); ++id) {
-    size_t index = 0;
-    for (const EdgeRecord& edge : trace.inputs(id)) {
-      ++index;
-      const bool held = edge.tensor != kNoId && trace.tensor(edge.tensor).handle != 0;
-      if (edge.handle != 0 || !held) continue;
-      FailAt(result, "handles", id, trace,
-             fmt::format("input {} of {} has no handle, though its tensor has one", index - 1,
-                         trace.OpLabel(id)));
-    }
+    if (std::ranges::all_of(trace.inputs(id), is_told)) continue;
+    FailAt(result, "handles", id, trace,
+           fmt::format("an input of {} has no handle, though others have", trace.OpLabel(id)));
   }
 }
 
