@@ -70,6 +70,21 @@ void Session::Start() {
   recorder_->set_owner(this);
 }
 
+namespace {
+
+// A trace holds handles, and to let go of the last one of an iterator waits for threads that run
+// Python: no GIL is held meanwhile, whoever drops the trace.
+std::shared_ptr<const Trace> DroppedWithoutGil(std::shared_ptr<const Trace> trace) {
+  const Trace* borrowed = trace.get();
+  return {borrowed, [kept = std::move(trace)](const Trace*) mutable {
+            if (Py_IsInitialized() == 0 || PyGILState_Check() == 0) return kept.reset();
+            const nb::gil_scoped_release released;
+            kept.reset();
+          }};
+}
+
+}  // namespace
+
 std::shared_ptr<const Trace> Session::Stop(const std::string& error) {
   if (recorder_ == nullptr) Check(FailedPrecondition("this recording was never started"));
   std::shared_ptr<const Trace> trace = Unwrap(recorder_->Stop(error));
@@ -84,7 +99,7 @@ std::shared_ptr<const Trace> Session::Stop(const std::string& error) {
   modules_.clear();
   for (Frame& frame : frames_) Py_XDECREF(frame.traced);
   frames_.clear();
-  return trace;
+  return DroppedWithoutGil(std::move(trace));
 }
 
 ModuleId Session::DeclareModule(nb::object module, const std::vector<std::string>& addresses,

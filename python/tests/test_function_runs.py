@@ -160,6 +160,34 @@ def test_a_function_called_on_a_thread_of_the_model_is_not_of_the_trace() -> Non
     assert len([op for op in inside(trace) if op.type == "Mul"]) == 1
 
 
+GENERATOR = """
+    import gc
+    import flowscope as fs, numpy as np, tensorflow as tf
+
+    def numbers():
+        for i in range(50):
+            yield np.float32(i)
+
+    for _ in range(3):
+        data = tf.data.Dataset.from_generator(numbers, output_signature=tf.TensorSpec([]))
+        iterator = iter(data.map(lambda x: tf.py_function(lambda v: v * 2.0, [x], tf.float32)))
+        f = tf.function(lambda: next(iterator) + 1.0)
+        trace = fs.trace(f, ())
+        assert float(trace.output) == 1.0
+        del f, iterator, data
+        gc.collect()
+        del trace  # holds the last reference to the iterator, whose end calls Python
+        gc.collect()
+    print("done")
+"""
+
+
+def test_a_trace_that_holds_an_iterator_of_python_ends() -> None:
+    done = checks.run_program(GENERATOR, timeout=120)
+    checks.assert_quiet_exit(done)
+    assert "done" in done.stdout
+
+
 # Steps.
 
 
