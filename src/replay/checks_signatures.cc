@@ -76,7 +76,9 @@ std::string Problem(const Trace& trace, OpId id, const tf::OpDef& def,
     }
   }
   const OpRecord& op = trace.op(id);
-  if (op.error != 0) return "";
+  // An op that was running when the recording was cut off has nothing yet.
+  const bool cut_off = trace.info().interrupted && op.outputs.count == 0;
+  if (op.error != 0 || cut_off) return "";
   recorded.clear();
   for (uint32_t i = 0; i < op.outputs.count; ++i) {
     recorded.push_back(trace.tensor(op.outputs.first + i).dtype);

@@ -75,6 +75,13 @@ std::map<uint32_t, std::vector<const ValueRow*>> ByShard(const std::vector<Value
   return shards;
 }
 
+// The last shard, where nothing that it holds was committed.
+Status RemoveUncommitted(const std::string& folder) {
+  uint32_t number = 0;
+  while (number < kMaxShards && Exists(folder + "/" + ShardName(number))) ++number;
+  return RemoveFile(folder + "/" + OpenShardName(number));
+}
+
 }  // namespace
 
 Status RepairTrace(const std::string& given) {
@@ -94,7 +101,8 @@ Status RepairTrace(const std::string& given) {
   FLOWSCOPE_RETURN_IF_ERROR(WriteWholeDatabase(temporary, opened->file.tables, {}, values,
                                                opened->payloads->StatsRows()));
   FLOWSCOPE_RETURN_IF_ERROR(WorkLogIn(name));
-  return Rename(temporary, name);
+  FLOWSCOPE_RETURN_IF_ERROR(Rename(temporary, name));
+  return RemoveUncommitted(folder);
 }
 
 }  // namespace flowscope::store
