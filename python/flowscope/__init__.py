@@ -12,6 +12,7 @@ Importing this package imports neither TensorFlow nor Keras.
 from __future__ import annotations
 
 from . import errors, sites
+from ._capture import capture
 from ._core import Trace
 from ._core import version as __version__
 from ._doctor import doctor
@@ -19,7 +20,7 @@ from ._extraction import extract, pluck, record
 from ._files import load, repair, to_disk
 from ._outputs import Described, Parts
 from ._rerun import check_determinism
-from ._tracing import capture, trace
+from ._tracing import trace
 from ._validation import validate
 from .errors import FlowScopeError
 from .sites import (

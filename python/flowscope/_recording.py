@@ -353,3 +353,13 @@ def warn(message: str) -> None:
 def nonfinite_error(trace: Any) -> NonFiniteError:
     report = trace.first_nonfinite()
     return NonFiniteError(str(report), report, trace)
+
+
+def attach(error: BaseException, trace: _core.Trace) -> None:
+    try:
+        error.flowscope_trace = trace  # type: ignore[attr-defined]
+    except Exception:
+        # A class with slots or with a will of its own: the exception passes through all the same.
+        with contextlib.suppress(Exception):
+            note = "flowscope: this exception cannot carry the trace of what ran"
+            error.add_note(note)  # type: ignore[attr-defined]

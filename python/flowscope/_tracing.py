@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import contextvars
 import dataclasses
 import difflib
@@ -10,29 +9,22 @@ import functools
 import inspect
 import os
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any
 
 from . import (
-    _checks,
     _core,
-    _files,
     _live_structure,
+    _options,
     _outputs,
     _recording,
     _roots,
     _runtime,
     _saved_model,
-    _steps,
 )
 from ._recording import Recording
 from .errors import FlowScopeError, InvalidArgumentError, LookupFailedError, UnsupportedError
 
 _SOURCES = ("input", "constant", "from_python")
-_BUILT_LATER = {
-    "intervene": "changing values while recording",
-    "backward": "recording a backward pass",
-}
 
 
 # The trace whose draws come back in the recording that starts; see _rerun.run.
@@ -126,7 +118,7 @@ def trace(
     """
     # TensorFlow looks up the line of every frame at every op, so those between the user's and the
     # model's are few and call early in their code.
-    return _call(_Request(**locals()))
+    return _call(_Request.of(locals()))
 
 
 @dataclasses.dataclass
@@ -156,8 +148,13 @@ class _Request:
     backend: str
     unknown: dict[str, Any]
 
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> _Request:
+        """AutoGraph, where it converts the caller, adds names of its own to ``given``."""
+        return cls(**{field.name: given[field.name] for field in dataclasses.fields(cls)})
+
     def options(self, root: _roots.Root, code_context: bool) -> dict[str, Any]:
-        return _options(
+        return _options.of_recording(
             root,
             self.save,
             self.keep,
@@ -185,17 +182,17 @@ def _call(request: _Request) -> _core.Trace:
 def _prepared(request: _Request) -> _Ready:
     _refuse_unknown(request.unknown)
     later = {"intervene": request.intervene, "backward": request.backward}
-    _check_options(later, request.keep, request.functions, request.random, request.backend)
-    _checks.check_flags(
+    _options.check_choices(later, request.keep, request.functions, request.random, request.backend)
+    _options.check_flags(
         structure_only=request.structure_only,
         code_context=request.code_context,
         compare_compiled=request.compare_compiled,
         raise_on_nan=request.raise_on_nan,
         validate=request.validate,
     )
-    _checks.check_name("name", request.name)
-    _checks.check_name("signature", request.signature)
-    _checks.check_seed(request.random_seed)
+    _options.check_name("name", request.name)
+    _options.check_name("signature", request.signature)
+    _options.check_seed(request.random_seed)
     if request.structure_only:
         _live_structure.check_options(
             {
@@ -251,7 +248,7 @@ def _ready_model(request: _Request, model: Any) -> _Ready:
         _roots.set_seeds(request.random_seed)
     options = request.options(root, request.code_context)
     options["compare_compiled"] = request.compare_compiled
-    recording = Recording(root.obj, options | _storage(request.storage))
+    recording = Recording(root.obj, options | _options.of_storage(request.storage))
     recording.start()
     try:
         if note:
@@ -279,40 +276,6 @@ def _warn_unless_passed(report: _core.ValidationReport) -> None:
         _recording.warn(f"validation {report.state}: {report.reason}")
 
 
-def _options(
-    root: _roots.Root,
-    save: Any,
-    keep: str,
-    halt: Any,
-    save_budget: Any,
-    code_context: bool,
-    raise_on_nan: bool,
-    name: str | None,
-) -> dict[str, Any]:
-    keras = _runtime.keras()
-    return {
-        "name": name or root.name,
-        "root_kind": root.kind,
-        "root_class": root.class_name,
-        "keras_version": keras.__version__ if keras is not None else "",
-        "keep_values": keep == "values",
-        "code_context": code_context,
-        "raise_on_nan": raise_on_nan,
-        "save_budget": _recording.budget_bytes(save_budget),
-        "save": save,
-        "halt": halt,
-        "warn": _recording.warn,
-    }
-
-
-def _storage(storage: Any) -> dict[str, Any]:
-    stream = _files.storage_options(storage)
-    options: dict[str, Any] = {"storage": stream}
-    if stream is not None and not stream["retain_in_memory"]:
-        options["save_budget"] = -1  # values are let go as they are written
-    return options
-
-
 def _run(recording: Recording, model: Callable[[], Any], _owner: Any) -> tuple[_core.Trace, int]:
     try:
         output = model()
@@ -336,43 +299,8 @@ def _run_that_raised(recording: Recording, error: BaseException) -> _core.Trace:
         return trace
     if bad:
         raise _recording.nonfinite_error(trace) from None
-    _attach(error, trace)
+    _recording.attach(error, trace)
     raise error
-
-
-def _attach(error: BaseException, trace: _core.Trace) -> None:
-    try:
-        error.flowscope_trace = trace  # type: ignore[attr-defined]
-    except Exception:
-        # A class with slots or with a will of its own: the exception passes through all the same.
-        with contextlib.suppress(Exception):
-            note = "flowscope: this exception cannot carry the trace of what ran"
-            error.add_note(note)  # type: ignore[attr-defined]
-
-
-def _check_options(
-    given: dict[str, Any], keep: str, functions: Any, random: str, backend: str
-) -> None:
-    if isinstance(functions, str) and functions not in ("inside", "call"):
-        raise InvalidArgumentError(
-            f"functions={functions!r} is not known; expected 'inside', 'call' or a selector of "
-            "fs.sites that matches the calls to open"
-        )
-    for option, what in _BUILT_LATER.items():
-        if given[option] not in (None, False):
-            raise InvalidArgumentError(
-                f"{option}= is not available in this version: {what} is not built yet"
-            )
-    choices = {
-        "keep": (keep, ("values", "stats")),
-        "random": (random, ("compiled", "interpret")),
-        "backend": (backend, ("tf", "tensorflow")),
-    }
-    for option, (value, valid) in choices.items():
-        if value not in valid:
-            raise InvalidArgumentError(
-                f"{option}={value!r} is not known; expected one of {', '.join(map(repr, valid))}"
-            )
 
 
 def _refuse_unknown(unknown: dict[str, Any]) -> None:
@@ -422,89 +350,3 @@ def _check_selection(trace: _core.Trace, save: Any, num_selected: int) -> None:
             f"save={save!r} matched no op while the model ran; the trace has "
             f"{trace.num_ops} ops in {trace.num_modules} modules: see trace.summary()"
         )
-
-
-class capture:
-    """Record what this thread runs in a block: a train step, ``predict``, ``generate``, anything.
-
-    ``model`` gives addresses to its layers and variables; without it modules are named as they are
-    met. ``trace`` holds the record after the block, also when the block raised.
-
-    ``fit``, ``evaluate`` and ``predict`` have a region for every step: ``fit/step[2]``. Of the
-    steps of ``fit`` and ``evaluate`` the last ``keep_steps`` keep their values (``None``: all),
-    beside the first and the newest value of every variable; those before keep all else.
-
-    Example:
-        >>> with fs.capture(model) as recording:
-        ...     y = model(x)
-        >>> recording.trace.root_kind
-        'block'
-    """
-
-    def __init__(
-        self,
-        model: Any = None,
-        *,
-        save: Any = "all",
-        keep: str = "values",
-        functions: Any = "inside",
-        halt: Any = None,
-        save_budget: Any = "auto",
-        code_context: bool = True,
-        random: str = "compiled",
-        compare_compiled: bool = False,
-        keep_steps: int | None = 3,
-        raise_on_nan: bool = False,
-        storage: Any = None,
-        name: str | None = None,
-    ) -> None:
-        _check_options(dict.fromkeys(_BUILT_LATER), keep, functions, random, "tf")
-        _checks.check_flags(
-            code_context=code_context, compare_compiled=compare_compiled, raise_on_nan=raise_on_nan
-        )
-        _checks.check_name("name", name)
-        _runtime.tensorflow()
-        root = _roots.block(model)
-        self._recording = Recording(
-            model,
-            _options(root, save, keep, halt, save_budget, code_context, raise_on_nan, name)
-            | {
-                "functions": functions,
-                "random": random,
-                "compare_compiled": compare_compiled,
-                "keep_steps": _steps.steps_to_keep(keep_steps),
-            }
-            | _storage(storage),
-        )
-        self._trace: _core.Trace | None = None
-
-    @property
-    def trace(self) -> _core.Trace:
-        """The record, once the block has ended."""
-        if self._trace is None:
-            raise FlowScopeError("the trace is there when the `with` block has ended")
-        return self._trace
-
-    def __enter__(self) -> capture:
-        self._recording.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool:
-        session = self._recording.session
-        halted, bad, refused = session.halted, session.stopped_by_nonfinite, session.refused
-        text = "" if error is None or halted or bad else f"{type(error).__name__}: {error}"
-        self._trace = self._recording.finish(text)
-        if refused and error is not None:
-            raise UnsupportedError(refused) from None
-        if bad and error is not None:
-            raise _recording.nonfinite_error(self._trace) from None
-        if error is None:
-            _core.raise_predicate_error()
-        elif not halted:
-            _attach(error, self._trace)
-        return bool(halted)
