@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import functools
 import threading
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from . import _core
 
 NAME = "autograph_info__"
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 _asked = threading.local()
 
@@ -29,6 +31,12 @@ class Artifact:
             raise AttributeError(NAME)
         _asked.instance = instance
         return {}
+
+
+def left_alone(function: _F) -> _F:
+    """Shows a function of ours to AutoGraph as one to call as it is."""
+    setattr(function, NAME, {})
+    return function
 
 
 def converted(instance: Any, method: Any) -> Any:

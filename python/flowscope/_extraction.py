@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _core
+from . import _autograph, _core
 from ._tracing import trace
 from .errors import AmbiguousLookupError
 
@@ -19,6 +19,7 @@ def record(model: Any, x: Any, save: Any, **kwargs: Any) -> _core.Trace:
     return trace(model, x, save=save, code_context=False, **kwargs)
 
 
+@_autograph.left_alone
 def extract(model: Any, x: Any, sites: Any) -> dict[str, Any]:
     """Values at sites, ``{site: array}``; what matches several places gives one entry for each.
 
@@ -43,6 +44,7 @@ def extract(model: Any, x: Any, sites: Any) -> dict[str, Any]:
     return values
 
 
+@_autograph.left_alone
 def pluck(model: Any, x: Any, site: Any) -> Any:
     """The value at one site.
 

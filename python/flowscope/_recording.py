@@ -14,7 +14,7 @@ from . import _core, _runtime, _structure, addresses
 from ._bodies import Bodies
 from ._patches import Patches, hold_autograph, hold_function_names, hold_parts, hold_tracing_regions
 from ._steps import hold_steps
-from .errors import InvalidArgumentError, NonFiniteError
+from .errors import InvalidArgumentError, NonFiniteError, RecordingStateError
 
 _AUTO_BUDGET_SHARE = 0.4
 
@@ -47,7 +47,12 @@ class Recording:
         self.num_selected = 0  # ops that save= matched, once the recording has ended
 
     def start(self) -> None:
-        """Raises RecordingStateError where this thread records already."""
+        """Raises RecordingStateError where this thread records already, or builds a graph."""
+        if not _runtime.tensorflow().executing_eagerly():
+            raise RecordingStateError(
+                "a graph is built here (TensorFlow traces a tf.function, or in tf.Graph()): no op "
+                "runs that could be recorded; record a call of the function from outside"
+            )
         self._found = addresses.discover(self._root) if self._root is not None else None
         # A predicate's error is kept by thread; one that an earlier run left is not this run's.
         with contextlib.suppress(Exception):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, _runtime, addresses
+from . import _autograph, _core, _runtime, addresses
 from ._tracing import recorded_draws
 from ._tracing import trace as record
 from .errors import InvalidArgumentError, UnavailableError
@@ -70,6 +70,7 @@ class Determinism:
         return self.deterministic
 
 
+@_autograph.left_alone
 def check_determinism(
     model: Any,
     input_args: Any = None,

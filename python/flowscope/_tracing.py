@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import (
+    _autograph,
     _core,
     _live_structure,
     _options,
@@ -33,6 +34,7 @@ recorded_draws: contextvars.ContextVar[_core.Trace | None] = contextvars.Context
 )
 
 
+@_autograph.left_alone
 def trace(
     model: Any,
     input_args: Any = None,

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import _core, _runtime, _tracing
+from . import _autograph, _core, _runtime, _tracing
 from .errors import InvalidArgumentError, UnavailableError
 
 _FLOATS = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
@@ -23,6 +23,7 @@ def run(trace: _core.Trace, perturb: bool, tolerance: Any, progress: Any) -> _co
         return validate(_user_context(), bool(perturb), bounds, report)
 
 
+@_autograph.left_alone
 def validate(
     model: Any,
     input_args: Any = None,

@@ -435,3 +435,22 @@ def test_a_seed_of_numpy_is_a_seed() -> None:
         for seed in (7, np.int64(7))
     ]
     assert (draws[0] == draws[1]).all()
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        lambda y: fs.trace(nothing, y),
+        lambda y: fs.extract(nothing, y, "relu_1"),
+        lambda y: fs.capture().__enter__(),
+        lambda y: fs.validate(nothing, y),
+        lambda y: fs.trace(nothing, y, structure_only=True),
+    ],
+)
+def test_a_recording_where_a_graph_is_built_is_refused(record: Any) -> None:
+    compiled = tf.function(record)
+    with pytest.raises(fs.errors.RecordingStateError, match="graph is built"):
+        compiled(tf.ones(2))
+    with tf.Graph().as_default(), pytest.raises(fs.errors.RecordingStateError):
+        record(tf.zeros(2))
+    assert checks.left_behind() == []
