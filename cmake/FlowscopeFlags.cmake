@@ -24,7 +24,10 @@ if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 add_library(flowscope_flags INTERFACE)
-target_compile_options(flowscope_flags INTERFACE -Wall -Wextra -Werror)
+target_compile_options(flowscope_flags INTERFACE -Wall -Wextra)
+if(FLOWSCOPE_WERROR)
+  target_compile_options(flowscope_flags INTERFACE -Werror)
+endif()
 target_include_directories(flowscope_flags INTERFACE
   "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
 
