@@ -52,9 +52,11 @@ def test_the_graph_does_not_depend_on_what_is_kept(name: str, mobilenet: Any, wh
     checks.assert_sound(trace)
 
 
-@pytest.mark.asan
 def test_addresses_do_come_back() -> None:
-    """The trap itself is there: without care these inputs would be linked wrongly."""
+    """The trap itself is there: without care these inputs would be linked wrongly.
+
+    Not under AddressSanitizer, whose allocator holds freed addresses back.
+    """
     trace = fs.trace(chain, tf.ones(4), save="none")
     handles = [op.inputs[0].handle for op in trace if op.type == "AddV2"]
     assert len(handles) == 200 and len(set(handles)) < 100
