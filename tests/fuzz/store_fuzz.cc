@@ -2,8 +2,6 @@
 //
 // The bytes are a zip, a database, or a database with a shard and a log beside it: the first byte
 // says which.
-#include <unistd.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include "base/stats.h"
+#include "fuzz/folder.h"
 #include "fuzz/target.h"
 #include "store/reader.h"
 #include "store/writer.h"
@@ -24,25 +23,6 @@
 
 namespace flowscope::store {
 namespace {
-
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "store-fuzz-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) std::abort();
-    path_ = pattern;
-  }
-  ~Folder() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 std::string Read(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -69,7 +49,7 @@ bool Ask(const std::string& path) {
 }
 
 bool Try(std::string_view bytes) {
-  static const Folder folder;
+  static const fuzz::Folder folder;
   if (bytes.empty()) return false;
   const unsigned kind = static_cast<unsigned char>(bytes.front()) % 3;
   bytes.remove_prefix(1);
@@ -108,7 +88,7 @@ namespace flowscope::fuzz {
 bool TryBytes(std::string_view bytes) { return store::Try(bytes); }
 
 std::vector<std::string> Seeds() {
-  const store::Folder folder;
+  const fuzz::Folder folder;
   const auto trace = store::MakeSmall();
   const std::string zip = folder.path() + "/t.flow.zip";
   const std::string plain = folder.path() + "/t.flow";

@@ -1,6 +1,4 @@
 // Any bytes as saved_model.pb of a folder whose structure is asked for: a sound trace, or refused.
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "fake_runtime/fake_runtime.h"
+#include "fuzz/folder.h"
 #include "fuzz/saved_model_seeds.h"
 #include "fuzz/target.h"
 #include "library/structure.h"
@@ -17,25 +16,6 @@
 
 namespace flowscope::fuzz {
 namespace {
-
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "structure-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) std::abort();
-    path_ = pattern;
-  }
-  ~Folder() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 bool Structure(const savedmodel::SavedModelFile& file, std::string_view signature) {
   const Result<std::shared_ptr<const Trace>> trace = library::StructureOf(file, signature, "fuzz");
