@@ -2,7 +2,7 @@
 
 A file is clean for as long as its text, the text of every project header it
 reaches, its compile command and .clang-tidy stay the same. The keys of clean
-files are kept in build/tidy-cache.json.
+files are kept in the user's cache folder, for every checkout, one file each.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from repo_files import ROOT
 
-CACHE = ROOT / "build/tidy-cache.json"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "flowscope-clang-tidy"
+CACHE_DAYS = 30  # after which a key that nobody asked for is forgotten
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 SEARCH = (ROOT / "src", ROOT / "include", ROOT / "tests", ROOT / "python/src")
 # GoogleTest's macros and test bodies trip the checks of size and of style, and
@@ -49,7 +51,8 @@ def cache_key(path: Path, command: str, salt: str) -> str:
     """A hash over everything that the verdict on `path` depends on."""
     files: set[Path] = set()
     reached(path, files)
-    digest = hashlib.sha256(f"{salt}\0{command}".encode())
+    here = command.replace(str(ROOT), "")  # checkouts in other places share the keys
+    digest = hashlib.sha256(f"{salt}\0{here}".encode())
     for file in sorted(files):
         digest.update(f"\0{file.relative_to(ROOT)}\0".encode())
         digest.update(file.read_bytes())
@@ -77,6 +80,22 @@ def run_tidy(tool: str, build: Path, path: Path) -> tuple[bool, str]:
     return result.returncode == 0, result.stdout + result.stderr
 
 
+def known_clean(key: str) -> bool:
+    """Whether a file with this key was found clean; its key is then young again."""
+    try:
+        os.utime(CACHE / key)
+    except OSError:
+        return False
+    return True
+
+
+def forget_old_keys() -> None:
+    oldest = time.time() - CACHE_DAYS * 24 * 3600
+    for entry in CACHE.iterdir():
+        if entry.stat().st_mtime < oldest:
+            entry.unlink(missing_ok=True)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", type=Path, help="only these files, cache ignored")
@@ -88,22 +107,24 @@ def main() -> int:
 
     version = subprocess.run([arguments.tool, "--version"], capture_output=True, text=True).stdout
     salt = version + TEST_CHECKS + (ROOT / ".clang-tidy").read_text(encoding="utf-8")
-    clean = set(json.loads(CACHE.read_text(encoding="utf-8"))) if CACHE.exists() else set()
+    CACHE.mkdir(parents=True, exist_ok=True)
     keys = {path: cache_key(path, command, salt) for path, command in compiled(build)}
     wanted = [path.resolve() for path in arguments.files]
-    todo = wanted or sorted(path for path, key in keys.items() if key not in clean)
+    todo = wanted or sorted(path for path, key in keys.items() if not known_clean(key))
+
+    def look_at(path: Path) -> tuple[bool, str]:
+        good, text = run_tidy(arguments.tool, build, path)
+        if good and path in keys:
+            (CACHE / keys[path]).touch()
+        return good, text
 
     failed = 0
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        results = pool.map(lambda path: run_tidy(arguments.tool, build, path), todo)
-        for path, (good, text) in zip(todo, results, strict=True):
-            if good and path in keys:
-                clean.add(keys[path])
-            elif not good:
+        for path, (good, text) in zip(todo, pool.map(look_at, todo), strict=True):
+            if not good:
                 failed += 1
                 print(f"{path.relative_to(ROOT)}: clang-tidy\n{text}", file=sys.stderr)
-    CACHE.parent.mkdir(exist_ok=True)
-    CACHE.write_text(json.dumps(sorted(clean & set(keys.values()))), encoding="utf-8")
+    forget_old_keys()
     print(f"clang-tidy: {len(keys)} files, {len(todo)} looked at, {failed} with findings")
     return 1 if failed else 0
 

@@ -54,6 +54,7 @@ def converted(instance: Any, method: Any) -> Any:
     return api.tf_convert(method, status)
 
 
+@functools.cache
 def without_cache(original: Any) -> Any:
     """AutoGraph remembers what it called as it is: not so for what only a recording shows it."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Callable
 from typing import Any
 
-from . import _kinds
+from . import _core, _kinds
 
 ROOT_ADDRESS = "self"
 MAX_ALIASES = 8
@@ -48,13 +49,33 @@ class FoundVariable:
         return _kinds.resource_of(self.obj)
 
 
-@dataclasses.dataclass(eq=False)
 class Discovery:
     """What a search found, the root first. ``truncated``: there were too many objects."""
 
-    modules: list[FoundModule]
-    variables: list[FoundVariable]
-    truncated: bool = False
+    def __init__(
+        self,
+        modules: list[FoundModule],
+        variables: list[FoundVariable] | Callable[[], list[FoundVariable]],
+        truncated: bool = False,
+        declarations: _core.Declarations | None = None,
+    ) -> None:
+        self.modules = modules
+        self._variables = variables
+        self.truncated = truncated
+        self._declarations = declarations or _core.Declarations()
+
+    @property
+    def variables(self) -> list[FoundVariable]:
+        if callable(self._variables):
+            self._variables = self._variables()
+        return self._variables
+
+    @property
+    def declarations(self) -> _core.Declarations:
+        """What the first search found, in the engine's form; the same for every later one."""
+        if self._declarations.empty:
+            declare(self._declarations, self.modules, self.variables)
+        return self._declarations
 
     def extend(self, again: Discovery) -> tuple[list[FoundModule], list[FoundVariable]]:
         """Append what is new in a later search of the same root and return just that.
@@ -80,6 +101,28 @@ class Discovery:
         self.variables.extend(new_variables)
         self.truncated |= again.truncated
         return new_modules, new_variables
+
+
+def declare(
+    declarations: _core.Declarations, modules: list[FoundModule], variables: list[FoundVariable]
+) -> None:
+    for module in modules:
+        declarations.add_module(
+            [module.address, *module.aliases],
+            module.class_name,
+            module.name,
+            module.parent,
+            module.num_params,
+            module.num_trainable,
+        )
+    for variable in variables:
+        declarations.add_variable(
+            variable.resource,
+            [variable.address, *variable.aliases],
+            variable.name,
+            variable.trainable,
+            variable.module,
+        )
 
 
 def config_json(module: object) -> str:

@@ -57,6 +57,7 @@ def _remember(root: object, watch: _Watch, found: Discovery) -> None:
         watch,
         [_weakly(module) for module in found.modules],
         [_weakly(variable) for variable in found.variables],
+        found.declarations,
     )
 
 
@@ -90,6 +91,7 @@ class _Known:
     watch: _Watch
     modules: list[tuple[type, _Reference, tuple[Any, ...]]]
     variables: list[tuple[type, _Reference, tuple[Any, ...]]]
+    declarations: _core.Declarations
 
     def holds(self, root: object) -> bool:
         same = self.root() is root and self.frameworks is _kinds.frameworks()
@@ -97,8 +99,10 @@ class _Known:
 
     def again(self) -> Discovery:
         modules: list[FoundModule] = [cls(ref(), *rest) for cls, ref, rest in self.modules]
-        variables: list[FoundVariable] = [cls(ref(), *rest) for cls, ref, rest in self.variables]
-        return Discovery(modules, variables)
+        return Discovery(modules, self._variables_again, declarations=self.declarations)
+
+    def _variables_again(self) -> list[FoundVariable]:
+        return [cls(ref(), *rest) for cls, ref, rest in self.variables]
 
 
 _known: dict[int, _Known] = {}  # by the id of the root, for as long as that lives

@@ -10,6 +10,8 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
+import types
+import weakref
 from collections.abc import Iterable
 from typing import Any
 
@@ -99,10 +101,23 @@ def _wrapper_of(name: str) -> Any:
     is_body = name == "call"
 
     def wrap(original: Any) -> Any:
-        position, default = _training_parameter(original) if is_body else (-1, None)
+        position, default = _training_parameter_of(original) if is_body else (-1, None)
         return _core.make_call_wrapper(original, is_body, position, default)
 
     return wrap
+
+
+_training_parameters: weakref.WeakKeyDictionary[Any, tuple[int, Any]] = weakref.WeakKeyDictionary()
+
+
+def _training_parameter_of(function: Any) -> tuple[int, Any]:
+    # Other callables may be equal without being the same.
+    if not isinstance(function, types.FunctionType):
+        return _training_parameter(function)
+    found = _training_parameters.get(function)
+    if found is None:
+        found = _training_parameters[function] = _training_parameter(function)
+    return found
 
 
 def _training_parameter(function: Any) -> tuple[int, Any]:
@@ -125,6 +140,7 @@ def hold_tracing_regions(patches: Patches) -> None:
     patches.hold(func_graph, "func_graph_from_py_func", _traced_in_region)
 
 
+@functools.cache
 def _traced_in_region(original: Any) -> Any:
     @functools.wraps(original)
     def func_graph_from_py_func(name: str, *args: Any, **kwargs: Any) -> Any:
@@ -156,6 +172,7 @@ def hold_function_names(patches: Patches) -> None:
         patches.hold(atomic_function, "from_func_graph", _registered)
 
 
+@functools.cache
 def _registered(original: Any) -> Any:
     @functools.wraps(original)
     def from_func_graph(name: Any, graph: Any, *args: Any, **kwargs: Any) -> Any:
@@ -178,6 +195,7 @@ def hold_parts(patches: Patches, keras: Any) -> None:
             patches.hold(owner, method, functools.partial(_in_part, part))
 
 
+@functools.cache
 def _in_part(part: str, original: Any) -> Any:
     @functools.wraps(original)
     def recorded(*args: Any, **kwargs: Any) -> Any:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
+import re
 import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
 
-from . import _core, _runtime, _structure, addresses
+from . import _core, _found, _runtime, _structure, addresses
 from ._bodies import Bodies
 from ._patches import Patches, hold_autograph, hold_function_names, hold_parts, hold_tracing_regions
 from ._steps import hold_steps
 from .errors import InvalidArgumentError, NonFiniteError, RecordingStateError
 
 _AUTO_BUDGET_SHARE = 0.4
+_MEM_AVAILABLE = re.compile(rb"^MemAvailable:\s*(\d+)", re.MULTILINE)
+_MEMINFO_HEAD = 512  # bytes; the line is the third
 
 
 class Recording:
@@ -118,44 +121,22 @@ class Recording:
         self._caches.close()
 
     def _declare(self, found: addresses.Discovery) -> None:
-        self._declare_modules(found.modules)
-        self._declare_variables(found.variables)
+        self._tell(found.declarations, found.modules)
         if found.truncated:
             self.session.add_note("the root holds more objects than discovery looks at")
 
-    def _declare_modules(self, modules: list[addresses.FoundModule]) -> None:
-        for module in modules:
-            self._addresses.append(module.address)
-            self.session.declare_module(
-                module.obj,
-                [module.address, *module.aliases],
-                module.class_name,
-                module.name,
-                "",
-                module.parent,
-                module.num_params,
-                module.num_trainable,
-            )
-
-    def _declare_variables(self, variables: list[addresses.FoundVariable]) -> None:
-        for variable in variables:
-            handle = getattr(variable.resource, "handle", None)
-            if handle is not None:
-                self.session.declare_variable(
-                    handle,
-                    [variable.address, *variable.aliases],
-                    variable.name,
-                    variable.trainable,
-                    variable.module,
-                )
+    def _tell(self, declarations: _core.Declarations, modules: list[addresses.FoundModule]) -> None:
+        self._addresses.extend(module.address for module in modules)
+        declarations.declare_to(self.session, [module.obj for module in modules])
 
     def _refresh(self) -> None:
         """Declares what calls have built since the start: layers, and the variables in them."""
         if self._found is None:
             return
         modules, variables = addresses.refresh(self._found, self._root)
-        self._declare_modules(modules)
-        self._declare_variables(variables)
+        new = _core.Declarations()
+        _found.declare(new, modules, variables)
+        self._tell(new, modules)
         self.session.update_params([(m.num_params, m.num_trainable) for m in self._found.modules])
 
     def _patch(self, found: addresses.Discovery | None) -> None:
@@ -335,12 +316,12 @@ def budget_bytes(save_budget: Any) -> int:
 def available_memory() -> int:
     """Bytes that can be used without swapping."""
     try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
+        with open("/proc/meminfo", "rb", buffering=0) as file:
+            found = _MEM_AVAILABLE.search(file.read(_MEMINFO_HEAD))
     except OSError:
-        pass
+        found = None
+    if found is not None:
+        return int(found[1]) * 1024
     return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 

@@ -99,6 +99,7 @@ def _epoch_iterator() -> type | None:
     return getattr(trainer, "TFEpochIterator", None)
 
 
+@functools.cache
 def _in_loop(name: str, original: Any) -> Any:
     @functools.wraps(original)
     def recorded(*args: Any, **kwargs: Any) -> Any:
@@ -116,6 +117,7 @@ def _in_loop(name: str, original: Any) -> Any:
     return recorded
 
 
+@functools.cache
 def _next_in_step(original: Any) -> Any:
     @functools.wraps(original)
     def __next__(self: Any) -> Any:
@@ -130,6 +132,7 @@ def _next_in_step(original: Any) -> Any:
     return __next__
 
 
+@functools.cache
 def _epoch_in_steps(original: Any) -> Any:
     @functools.wraps(original)
     def enumerate_epoch(self: Any) -> Iterator[Any]:

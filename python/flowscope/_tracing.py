@@ -153,7 +153,7 @@ class _Request:
     @classmethod
     def of(cls, given: dict[str, Any]) -> _Request:
         """AutoGraph, where it converts the caller, adds names of its own to ``given``."""
-        return cls(**{field.name: given[field.name] for field in dataclasses.fields(cls)})
+        return cls(*(given[name] for name in cls.__match_args__))
 
     def options(self, root: _roots.Root, code_context: bool) -> dict[str, Any]:
         return _options.of_recording(

@@ -16,6 +16,7 @@ void RegisterSession(nanobind::module_& m);
 void RegisterLiveStructure(nanobind::module_& m);
 void RegisterSavedModel(nanobind::module_& m);
 void RegisterProcess(nanobind::module_& m);
+void RegisterDeclarations(nanobind::module_& m);
 void RegisterStructureWatch(nanobind::module_& m);
 void RegisterStore(nanobind::module_& m);
 

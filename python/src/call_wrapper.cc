@@ -53,14 +53,14 @@ PyObject* TrainingArgument(const CallWrapper* self, PyObject* args, PyObject* kw
 }
 
 // True where a call record was opened that LeaveCall must close.
-bool BeginCall(CallWrapper* self, Session* session, PyObject* module, PyObject* args,
+bool BeginCall(CallWrapper* self, Session* session, bool eager, PyObject* module, PyObject* args,
                PyObject* kwargs) {
   return Guarded(session, [&] {
-    if (!self->is_body) return session->EnterCall(module, self, args, kwargs, "__call__");
+    if (!self->is_body) return session->EnterCall(eager, module, self, args, kwargs, "__call__");
     const nb::handle training = TrainingArgument(self, args, kwargs);
-    if (session->EnterBody(module, self, training)) return false;
-    if (!session->EnterCall(module, self, args, kwargs, "call")) return false;
-    session->EnterBody(module, self, training);
+    if (session->EnterBody(eager, module, self, training)) return false;
+    if (!session->EnterCall(eager, module, self, args, kwargs, "call")) return false;
+    session->EnterBody(eager, module, self, training);
     return true;
   });
 }
@@ -81,10 +81,12 @@ PyObject* RecordedCall(CallWrapper* self, PyObject* module, PyObject* inner, PyO
                        PyObject* rest, PyObject* kwargs) {
   Session* session = Session::Current();
   if (session == nullptr || !session->recording()) return PyObject_Call(inner, args, kwargs);
-  const bool opened = BeginCall(self, session, module, rest, kwargs);
+  const bool eager = Guarded(session, [&] { return session->Eager(); });
+  const bool opened = BeginCall(self, session, eager, module, rest, kwargs);
   nb::object callee = nb::borrow(inner);
   if (!self->is_body && PyFunction_Check(inner)) {
-    const nb::object found = Guarded(session, [&] { return session->Callee(module, inner); });
+    const nb::object found =
+        Guarded(session, [&] { return session->Callee(eager, module, inner); });
     if (found.is_valid()) callee = found;
   }
   PyObject* result = PyObject_Call(callee.ptr(), args, kwargs);

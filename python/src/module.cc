@@ -22,5 +22,6 @@ NB_MODULE(_core, m) {
   RegisterSavedModel(m);
   RegisterProcess(m);
   RegisterStructureWatch(m);
+  RegisterDeclarations(m);  // takes a Session
   RegisterStore(m);
 }

@@ -131,13 +131,13 @@ ModuleId Session::IdOf(nb::handle module) {
   return id < 0 ? kNoId : static_cast<ModuleId>(id);
 }
 
-bool Session::EnterCall(nb::handle module, const void* wrapper, nb::handle args, nb::handle kwargs,
-                        const char* method) {
+bool Session::EnterCall(bool eager, nb::handle module, const void* wrapper, nb::handle args,
+                        nb::handle kwargs, const char* method) {
   if (!frames_.empty()) {
     const Frame& top = frames_.back();
     if (top.module == module.ptr() && top.body == nullptr && top.wrapper != wrapper) return false;
   }
-  if (!Eager()) return EnterTracedCall(module, wrapper, args, kwargs, method);
+  if (!eager) return EnterTracedCall(module, wrapper, args, kwargs, method);
   const ModuleId id = IdOf(module);
   if (id == kNoId) return false;
   const ModuleCallId call = recorder_->OpenModuleCall(id, method);
@@ -150,8 +150,8 @@ bool Session::EnterCall(nb::handle module, const void* wrapper, nb::handle args,
   return true;
 }
 
-nb::object Session::Callee(nb::handle module, nb::handle method) {
-  if (bodies_.is_none() || Eager()) return nb::borrow(method);
+nb::object Session::Callee(bool eager, nb::handle module, nb::handle method) {
+  if (bodies_.is_none() || eager) return nb::borrow(method);
   return bodies_.attr("converted")(module, method);
 }
 
@@ -188,9 +188,9 @@ void Session::ExitCall(nb::handle result, bool failed) {
   recorder_->CloseModuleCall(frame.call, failed);
 }
 
-bool Session::EnterBody(nb::handle module, const void* wrapper, nb::handle training) {
+bool Session::EnterBody(bool eager, nb::handle module, const void* wrapper, nb::handle training) {
   // A body that is traced into a graph is not a run of it, but says who asks for the graph's ops.
-  if (bodies_.is_none() && !Eager()) return true;
+  if (bodies_.is_none() && !eager) return true;
   if (frames_.empty()) return false;
   Frame& top = frames_.back();
   if (top.module != module.ptr() || top.body == wrapper) return false;

@@ -57,15 +57,18 @@ class Session {
     PyObject* traced = nullptr;  // owned: the call, where it is traced into a graph
     const void* body = nullptr;  // wrapper of the `call` method that was entered, null before
   };
+  // Whether ops run now, rather than stand in a graph that is built. Asks TensorFlow.
+  bool Eager() const;
   // False where this entry is part of the call on top, or nothing is to be recorded.
-  bool EnterCall(nanobind::handle module, const void* wrapper, nanobind::handle args,
+  bool EnterCall(bool eager, nanobind::handle module, const void* wrapper, nanobind::handle args,
                  nanobind::handle kwargs, const char* method);
   void ExitCall(nanobind::handle result, bool failed);
   // What to call for a module's method: while a graph is built, the method as AutoGraph would.
-  nanobind::object Callee(nanobind::handle module, nanobind::handle method);
+  nanobind::object Callee(bool eager, nanobind::handle module, nanobind::handle method);
   // The top call's body begins, with this value of its `training` argument (null: it has none).
   // False where the top call is another module's, or this body already runs (recursion).
-  bool EnterBody(nanobind::handle module, const void* wrapper, nanobind::handle training);
+  bool EnterBody(bool eager, nanobind::handle module, const void* wrapper,
+                 nanobind::handle training);
 
   nanobind::object bodies() const { return bodies_; }
   bool recording() const { return recorder_ != nullptr && !stopped_; }
@@ -75,7 +78,6 @@ class Session {
   bool EnterTracedCall(nanobind::handle module, const void* wrapper, nanobind::handle args,
                        nanobind::handle kwargs, const char* method);
   void ExitTracedCall(const Frame& frame, nanobind::handle result, bool failed);
-  bool Eager() const;
 
   capture::RecordOptions options_;
   std::shared_ptr<capture::CallSiteProvider> call_sites_;

@@ -114,18 +114,6 @@ void DeclareOutputs(Session& session, nb::handle object, std::string structure) 
   session.recorder().SetOutputStructure(std::move(structure));
 }
 
-bool DeclareVariable(Session& session, nb::handle handle, std::vector<std::string> addresses,
-                     std::string name, bool trainable, int64_t module) {
-  TFE_TensorHandle* raw = HandleOf(handle);
-  if (raw == nullptr) return false;
-  capture::VariableTracker::Declared declared;
-  declared.addresses = std::move(addresses);
-  declared.name = std::move(name);
-  declared.trainable = trainable;
-  declared.module = module < 0 ? kNoId : static_cast<ModuleId>(module);
-  return session.recorder().DeclareVariable(raw, declared) != kNoId;
-}
-
 // Why the run is to stop here; empty where it goes on.
 std::string RecordCallback(Session& session, const std::string& type, nb::handle inputs,
                            nb::handle outputs) {
@@ -178,7 +166,6 @@ void RegisterSession(nb::module_& m) {
            })
       .def_prop_ro("num_unnamed_variables",
                    [](Session& self) { return self.recorder().num_unnamed_variables(); })
-      .def("declare_variable", &DeclareVariable)
       .def("declare_inputs", &DeclareInputs, "value"_a.none(), "path"_a)
       .def("declare_array_input", &DeclareArrayInput)
       .def("declare_outputs", &DeclareOutputs, "value"_a.none(), "structure"_a)

@@ -1,5 +1,7 @@
 #include "structure_watch.h"
 
+#include <algorithm>
+
 #include "bindings.h"
 
 namespace nb = nanobind;
@@ -22,6 +24,16 @@ nb::object InstanceDict(PyObject* object) {
 bool IsAtom(PyObject* value) {
   return value == Py_None || PyUnicode_CheckExact(value) || PyLong_CheckExact(value) ||
          PyBool_Check(value) || PyFloat_CheckExact(value);
+}
+
+// A number that no dictionary has had before, given anew whenever something is set; 0 where Python
+// does not tell.
+uint64_t VersionOf(PyObject* container) {
+#if PY_VERSION_HEX < 0x030C0000
+  if (PyDict_Check(container)) return reinterpret_cast<PyDictObject*>(container)->ma_version_tag;
+#endif
+  static_cast<void>(container);
+  return 0;
 }
 
 // Strings, numbers and tuples of them: nothing that could keep a model alive.
@@ -154,6 +166,18 @@ bool StructureWatch::Unchanged() const {
 }
 
 bool StructureWatch::SameContent(PyObject* container, const Content& content) const {
+  const uint64_t version = VersionOf(container);
+  if (version != 0 && version == content.version) {
+    return std::ranges::all_of(content.slots, [this](const Slot& slot) {
+      return slot.mode != Mode::kInside || SameInside(slot.value, slot);
+    });
+  }
+  if (!SameItems(container, content)) return false;
+  content.version = version;
+  return true;
+}
+
+bool StructureWatch::SameItems(PyObject* container, const Content& content) const {
   if (content.all_leaves) {
     return ForEachItem(container,
                        [this](PyObject*, PyObject* value) { return KindOf(value) == rules_.leaf; });
@@ -173,7 +197,10 @@ bool StructureWatch::SameSlot(PyObject* key, PyObject* value, const Slot& slot) 
     return reinterpret_cast<PyObject*>(Py_TYPE(value)) == slot.owned.ptr();
   }
   if (value != slot.value) return false;
-  if (slot.mode != Mode::kInside) return true;
+  return slot.mode != Mode::kInside || SameInside(value, slot);
+}
+
+bool StructureWatch::SameInside(PyObject* value, const Slot& slot) const {
   if (IsContainer(value)) return SameContent(value, contents_[slot.inside]);
   const nb::object dict = KindOf(value) == rules_.stored ? InstanceDict(value) : nb::object();
   return dict.is_valid() && SameContent(dict.ptr(), contents_[slot.inside]);

@@ -38,10 +38,12 @@ class StructureWatch {
     uint32_t inside = 0;  // an index into contents_
     Mode mode = Mode::kSame;
   };
-  // The items of one container. `all_leaves`: any number of leaves.
+  // The items of one container. `all_leaves`: any number of leaves. `version`: of a dictionary that
+  // had these items when it was last looked at; nothing was set in it while it has that still.
   struct Content {
     std::vector<Slot> slots;
     bool all_leaves = false;
+    mutable uint64_t version = 0;
   };
   struct Watched {
     nanobind::object reference;  // weak
@@ -55,6 +57,8 @@ class StructureWatch {
   bool AddSlot(PyObject* key, PyObject* value, int depth, Content& content);
   bool HoldKey(PyObject* key, Slot& slot) const;
   bool SameContent(PyObject* container, const Content& content) const;
+  bool SameItems(PyObject* container, const Content& content) const;
+  bool SameInside(PyObject* value, const Slot& slot) const;
   bool SameSlot(PyObject* key, PyObject* value, const Slot& slot) const;
 
   Rules rules_;

@@ -12,7 +12,7 @@ import keras
 import pytest
 import tensorflow as tf
 from address_shapes import SHAPES, Shape
-from flowscope import _known
+from flowscope import _known, _runtime
 from flowscope._search import Search
 from flowscope.addresses import Discovery, discover
 
@@ -200,3 +200,31 @@ def test_what_cannot_be_watched_is_searched_anew() -> None:
     assert [m.address for m in discover(root).modules] == ["self", "slotted.layer"]
     root.slotted.layer = keras.layers.Dense(2)
     assert not is_known(root) and discover(root).modules[1].obj is root.slotted.layer
+
+
+def test_a_known_variable_with_another_handle_is_still_named() -> None:
+    class Scale(tf.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.factor = tf.Variable([1.0, 2.0])
+
+        def __call__(self, x: tf.Tensor) -> tf.Tensor:
+            return x * self.factor
+
+    root, x, other = Scale(), tf.ones(2), tf.Variable([5.0, 6.0])
+    for handle, value in ((root.factor.handle, [1.0, 2.0]), (other.handle, [5.0, 6.0])):
+        root.factor._handle = handle
+        trace = fs.trace(root, x)
+        assert [v.address for v in trace.variables] == ["factor"]
+        assert trace.variables[0].versions[0].value.tolist() == value
+
+
+def test_declared_objects_are_as_many_as_modules() -> None:
+    found = discover(built())
+    session = _runtime.new_session({})
+    session.start()
+    try:
+        with pytest.raises(ValueError, match="one object is needed for each module"):
+            found.declarations.declare_to(session, [])
+    finally:
+        session.stop("")

@@ -93,7 +93,8 @@ Recorder::Recorder(RecordOptions options, std::shared_ptr<CallSiteProvider> call
                [this](const std::string& what) { SayOverBudget(what); }},
               *payloads_),
       variables_(builder_, *payloads_, values_),
-      lines_now_(AsksForLines()) {
+      lines_now_(AsksForLines()),
+      saves_nothing_(options_.save == SelectNone()) {
   payloads_->StreamTo(options_.sink, options_.retain_in_memory);
   TraceInfo& info = builder_.tables().info;
   info.name = options_.name;

@@ -78,6 +78,9 @@ class Recorder : public ScopeTarget {
                          int64_t num_params, int64_t num_trainable);
   void UpdateParams(ModuleId module, int64_t num_params, int64_t num_trainable);
   VariableId DeclareVariable(TFE_TensorHandle* handle, const VariableTracker::Declared& declared);
+  // For a handle that was looked at before.
+  VariableId DeclareVariable(TFE_TensorHandle* handle, const ResourceInfo& info,
+                             const VariableTracker::Declared& declared);
   // Variables that ops used and nobody has declared.
   int num_unnamed_variables() const { return variables_.num_unnamed(); }
   void AddNote(const std::string& note);
@@ -288,6 +291,7 @@ class Recorder : public ScopeTarget {
   std::unordered_map<LocationId, LocationId> location_rows_;  // by key
   TFE_Context* context_ = nullptr;                            // of the last op
   const bool lines_now_;                                      // lines are worked out as ops run
+  const bool saves_nothing_;
   bool async_now_ = false;
   uint32_t run_counter_ = 0;
   int64_t num_selected_ = 0;

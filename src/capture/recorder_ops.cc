@@ -263,6 +263,7 @@ void Recorder::AddOutput(TFE_TensorHandle* handle, OpId id, int index, bool want
 
 bool Recorder::Wants(OpId id) {
   if (options_.save == nullptr) return true;
+  if (saves_nothing_) return false;
   FactsScratch scratch;
   const bool wanted = options_.save->Matches(FactsOf(builder_.tables(), id, scratch), nullptr);
   if (wanted) ++num_selected_;

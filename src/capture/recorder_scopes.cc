@@ -26,7 +26,13 @@ void Recorder::UpdateParams(ModuleId module, int64_t num_params, int64_t num_tra
 
 VariableId Recorder::DeclareVariable(TFE_TensorHandle* handle,
                                      const VariableTracker::Declared& declared) {
-  return variables_.Declare(handle, declared);
+  const Result<ResourceInfo> info = ResourceInfoOf(handle);
+  return info.ok() ? variables_.Declare(handle, *info, declared) : kNoId;
+}
+
+VariableId Recorder::DeclareVariable(TFE_TensorHandle* handle, const ResourceInfo& info,
+                                     const VariableTracker::Declared& declared) {
+  return variables_.Declare(handle, info, declared);
 }
 
 ModuleCallId Recorder::OpenModuleCall(ModuleId module, const std::string& method) {

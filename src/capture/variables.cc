@@ -98,6 +98,12 @@ Result<ResourceInfo> ParseResourceHandle(std::string_view proto) try {
   return Corruption(std::string("resource handle cannot be read: ") + error.what());
 }
 
+Result<ResourceInfo> ResourceInfoOf(TFE_TensorHandle* handle) {
+  const Result<Payload> payload = tf::ReadHandle(handle);
+  if (!payload.ok()) return payload.status();
+  return ParseResourceHandle({static_cast<const char*>(payload->data), payload->nbytes});
+}
+
 VariableId VariableTracker::AddVariable(const ResourceInfo& info) {
   VariableRecord record;
   record.address = builder_.Intern(info.name);
@@ -127,25 +133,15 @@ void VariableTracker::Name(VariableId id, const ResourceInfo& info, const Declar
   --num_unnamed_;
 }
 
-namespace {
-
-Result<ResourceInfo> InfoOf(TFE_TensorHandle* handle) {
-  const Result<Payload> payload = tf::ReadHandle(handle);
-  if (!payload.ok()) return payload.status();
-  return ParseResourceHandle({static_cast<const char*>(payload->data), payload->nbytes});
-}
-
-}  // namespace
-
-VariableId VariableTracker::Declare(TFE_TensorHandle* handle, const Declared& declared) {
-  const Result<ResourceInfo> info = InfoOf(handle);
-  if (!info.ok() || !info->is_variable) return kNoId;
-  const auto it = by_key_.find(info->key);
+VariableId VariableTracker::Declare(TFE_TensorHandle* handle, const ResourceInfo& info,
+                                    const Declared& declared) {
+  if (!info.is_variable) return kNoId;
+  const auto it = by_key_.find(info.key);
   const bool is_new = it == by_key_.end();
-  const VariableId id = is_new ? AddVariable(*info) : it->second;
+  const VariableId id = is_new ? AddVariable(info) : it->second;
   // Found by looking at the model: it existed before the run.
   if (is_new) AddVersion(id, kNoId, kNoId);
-  Name(id, *info, declared);
+  Name(id, info, declared);
   if (by_handle_.emplace(handle, id).second) payloads_.Pin(tf::ShareHandle(handle));
   return id;
 }
@@ -153,7 +149,7 @@ VariableId VariableTracker::Declare(TFE_TensorHandle* handle, const Declared& de
 VariableId VariableTracker::Resolve(TFE_TensorHandle* handle) {
   if (const auto it = by_handle_.find(handle); it != by_handle_.end()) return it->second;
   VariableId id = kNoId;
-  if (const Result<ResourceInfo> info = InfoOf(handle); info.ok() && info->is_variable) {
+  if (const Result<ResourceInfo> info = ResourceInfoOf(handle); info.ok() && info->is_variable) {
     const auto it = by_key_.find(info->key);
     id = it != by_key_.end() ? it->second : AddVariable(*info);
   }

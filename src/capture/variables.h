@@ -29,6 +29,7 @@ struct ResourceInfo {
   bool shape_known = false;
 };
 Result<ResourceInfo> ParseResourceHandle(std::string_view proto);
+Result<ResourceInfo> ResourceInfoOf(TFE_TensorHandle* handle);
 
 class VariableTracker {
  public:
@@ -43,7 +44,8 @@ class VariableTracker {
     ModuleId module = kNoId;
   };
   // Names a variable: adds its record, or names the record that an op's use has made.
-  VariableId Declare(TFE_TensorHandle* handle, const Declared& declared);
+  // `info`: what ResourceInfoOf gave for this handle.
+  VariableId Declare(TFE_TensorHandle* handle, const ResourceInfo& info, const Declared& declared);
 
   // The variable behind a resource handle, kNoId where it is another resource. Adds unknown ones.
   VariableId Resolve(TFE_TensorHandle* handle);

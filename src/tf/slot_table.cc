@@ -15,18 +15,32 @@ SlotTable::SlotTable(std::string folder, std::vector<std::string> symbols, Prote
       targets_(symbols_.size()) {}
 
 // Runs under the loader's lock, so an object that is visited cannot be unmapped meanwhile. Objects
-// that are gone are forgotten: their slots went with them. `function` returns false to stop.
+// that are gone are forgotten: their slots went with them. The loader counts what it loads and
+// unloads: while the counts stand still, nobody's name is looked at. `function` returns false to
+// stop.
 template <typename Function>
 void SlotTable::ForEachEntry(Function function) {
-  for (Object& object : objects_) object.seen = false;
   bool go_on = true;
-  ForEachLoadedObject([&](const dl_phdr_info& info) {
-    if (info.dlpi_name == nullptr || !InFolder(info.dlpi_name)) return true;
-    Object& object = FindObject(info);
-    object.seen = true;
+  const auto visit = [&](Object& object) {
     for (Entry& entry : object.entries) {
       if (go_on) go_on = function(entry);
     }
+  };
+  bool first = true;
+  ForEachLoadedObject([&](const dl_phdr_info& info) {
+    if (std::exchange(first, false)) {
+      const LoaderCounts now{info.dlpi_adds, info.dlpi_subs};
+      if (counts_ == now) {
+        for (Object& object : objects_) visit(object);
+        return false;
+      }
+      counts_ = now;
+      for (Object& object : objects_) object.seen = false;
+    }
+    if (info.dlpi_name == nullptr || !InFolder(info.dlpi_name)) return true;
+    Object& object = FindObject(info);
+    object.seen = true;
+    visit(object);
     return true;
   });
   std::erase_if(objects_, [](const Object& object) { return !object.seen; });

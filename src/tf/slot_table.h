@@ -58,6 +58,13 @@ class SlotTable {
     std::vector<Entry> entries;
   };
 
+  // Objects that the loader has loaded and unloaded since the process began.
+  struct LoaderCounts {
+    unsigned long long loaded = 0;
+    unsigned long long unloaded = 0;
+    bool operator==(const LoaderCounts&) const = default;
+  };
+
   template <typename Function>
   void ForEachEntry(Function function);
   Object& FindObject(const dl_phdr_info& info);
@@ -71,6 +78,7 @@ class SlotTable {
   const ProtectFn protect_;
   std::vector<Target> targets_;
   std::vector<Object> objects_;
+  LoaderCounts counts_;  // when objects_ was last compared with what is loaded
   std::unordered_map<std::string, bool> in_folder_;
   uint64_t round_ = 0;
 };

@@ -120,8 +120,9 @@ SelectorPtr SelectAll() {
 }
 
 SelectorPtr SelectNone() {
-  return MakeSelector(
-      {.text = "none", .matches = [](const OpFacts&, const Trace*) { return false; }});
+  static const SelectorPtr none =
+      MakeSelector({.text = "none", .matches = [](const OpFacts&, const Trace*) { return false; }});
+  return none;
 }
 
 SelectorPtr SelectLabel(std::string text) {
