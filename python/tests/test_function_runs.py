@@ -327,3 +327,31 @@ def test_the_layer_where_predict_and_a_bare_call_part(layer: str) -> None:
     same = fs.trace(model, images, {"training": False})
     assert first_that_differs(same, recording.trace) is None
     np.testing.assert_allclose(same.output, predicted, rtol=1e-6)
+
+
+def test_loops_and_branches_that_a_program_runs_as_ops() -> None:
+    counter, vector = tf.TensorSpec([], tf.int32), tf.TensorSpec([2], tf.float32)
+    cond = tf.function(lambda i, x: i < 3).get_concrete_function(counter, vector)
+    body = tf.function(lambda i, x: (i + 1, x * 2.0)).get_concrete_function(counter, vector)
+    double = tf.function(lambda x: x * 2.0).get_concrete_function(vector)
+    negate = tf.function(lambda x: -x).get_concrete_function(vector)
+
+    def program(x: Any) -> Any:
+        _, y = tf.raw_ops.While(input=[tf.constant(0), x], cond=cond, body=body)
+        given = {"input": [y], "Tout": [tf.float32]}
+        (y,) = tf.raw_ops.If(
+            cond=tf.constant(False), then_branch=double, else_branch=negate, **given
+        )
+        return y
+
+    trace = fs.trace(program, tf.constant([1.0, 3.0]))
+    assert checks.same_bits(trace.output, np.float32([-8.0, -24.0]))
+    assert trace.op_counts()["Mul"] == 3 and trace["mul_1:3"].iteration == 2
+    assert [r.path for r in trace.regions if r.kind in ("iteration", "branch")] == [
+        "while[0]", "while[1]", "while[2]", "cond:else_branch",
+    ]  # fmt: skip
+    assert [op.type for op in trace if op.kind == "call"] == ["While", "If"]
+    assert trace.validate().state == "passed"
+    closed = fs.trace(program, tf.constant([1.0, 3.0]), functions="call")
+    assert closed.op_counts() == {"While": 1, "If": 1}
+    assert closed["while_1"].opaque_reason and closed.validate().state == "passed"

@@ -29,8 +29,12 @@ bool CallsPython(std::string_view op) {
 
 }  // namespace
 
-FunctionHost::FunctionHost(Recorder& recorder, OpId call, LocationId location)
-    : recorder_(recorder), scopes_(recorder), call_(call), location_(location) {}
+FunctionHost::FunctionHost(Recorder& recorder, OpId call, LocationId location, bool op_itself)
+    : recorder_(recorder),
+      scopes_(recorder),
+      call_(call),
+      location_(location),
+      op_itself_(op_itself) {}
 
 void FunctionHost::Execute(const interp::NodeInfo& node, TFE_Op* op, TFE_TensorHandle** outputs,
                            int* num_outputs, TF_Status* status) {
@@ -74,14 +78,15 @@ void FunctionHost::Made(std::string_view node, std::span<TFE_TensorHandle* const
 
 uint32_t FunctionHost::EnterRegion(const interp::RegionInfo& region) {
   if (!region.node.empty()) scopes_.Before(region.node);
-  const RegionId id = recorder_.OpenBodyRegion(region, call_);
+  const bool outermost = region.node.empty();
+  const RegionId id = outermost && op_itself_ ? kNoId : recorder_.OpenBodyRegion(region, call_);
   scopes_.Enter(std::string(region.function));
   return id;
 }
 
 void FunctionHost::ExitRegion(uint32_t token, bool failed) {
   scopes_.Exit(failed);
-  recorder_.CloseRegion(token);
+  if (token != kNoId) recorder_.CloseRegion(token);
 }
 
 TFE_TensorHandle* FunctionHost::Share(TFE_TensorHandle* handle, TF_Status* status) {

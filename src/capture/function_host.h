@@ -12,8 +12,9 @@ class Recorder;
 
 class FunctionHost : public interp::Host {
  public:
-  // `call` is the op that called the function; `location` the user's line that did.
-  FunctionHost(Recorder& recorder, OpId call, LocationId location);
+  // `call` is the op that called the function; `location` the user's line that did. `op_itself`:
+  // the function is made of that op, and its body no region of its own.
+  FunctionHost(Recorder& recorder, OpId call, LocationId location, bool op_itself = false);
 
   void Execute(const interp::NodeInfo& node, TFE_Op* op, TFE_TensorHandle** outputs,
                int* num_outputs, TF_Status* status) override;
@@ -31,6 +32,7 @@ class FunctionHost : public interp::Host {
   BodyScopes scopes_;
   OpId call_;
   LocationId location_;
+  bool op_itself_;
 };
 
 // A function's name as the user wrote it: "__inference_newton_27" is "newton".

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "interp/op_facts.h"
+#include "interp/op_function.h"
+
 namespace flowscope::capture {
 namespace {
 
@@ -66,8 +69,10 @@ bool IsArgumentName(std::string_view name) {
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
-bool IsPartitionedCall(std::string_view type) {
-  return type == "PartitionedCall" || type == "StatefulPartitionedCall";
+// Ops that do nothing but run functions: calls, and the loops and branches of a program that runs
+// them by themselves.
+bool RunsFunctions(std::string_view type) {
+  return interp::KindOf(type) == interp::NodeKind::kCall || interp::IsControlFlowOp(type);
 }
 
 // An op that acts and gives nothing back acts on something outside the graph.
@@ -77,7 +82,7 @@ bool IsEffect(const tf::OpDef& def) { return def.is_stateful && def.outputs.empt
 
 OpTraits TraitsOf(std::string_view type, const tf::OpDef* def, bool is_function) {
   OpTraits traits;
-  if (is_function || IsPartitionedCall(type)) {
+  if (is_function || RunsFunctions(type)) {
     traits.kind = OpKind::kCall;
     traits.is_function_call = true;
     return traits;

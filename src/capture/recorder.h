@@ -14,6 +14,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -139,6 +140,8 @@ class Recorder : public ScopeTarget {
   // Does the work on a thread of its own, which is recorded meanwhile as this one is; this one
   // waits. On this thread where no other can be started.
   void OnOwnThread(const std::function<void()>& work);
+  // The thread that waits for what the calling one does, or the calling one itself.
+  static std::thread::id ServedThread();
   // Adds the line of a location to an error of TensorFlow's, unless we made the op fail.
   void AddLineTo(TF_Status* status, LocationId location) const;
   void AddBodyConstant(TFE_TensorHandle* value, std::string_view name);
@@ -232,10 +235,15 @@ class Recorder : public ScopeTarget {
   std::string FunctionOf(OpId call) const;
   // One cache for the process: a function is planned once however often it is recorded.
   static std::shared_ptr<interp::PlanCache> Plans();
+  struct CalledFunction {
+    std::string name;
+    std::string definition;  // of one that the context does not have; empty elsewhere
+  };
+  CalledFunction Called(OpId call) const;
   bool OpensFunction(OpId call);
-  std::string FunctionToOpen(TFE_Context* context, OpId call);
+  CalledFunction FunctionToOpen(TFE_Context* context, OpId call);
   void KeepBodies(TFE_Context* context, OpId op);
-  void RunInside(TFE_Context* context, const std::string& function, OpId call,
+  void RunInside(TFE_Context* context, const CalledFunction& called, OpId call,
                  const std::vector<TFE_TensorHandle*>& inputs, TFE_TensorHandle** outputs,
                  int* num_outputs, TF_Status* status);
   PayloadState KeepAgain(TensorId tensor, TensorId inner, TFE_TensorHandle* handle, bool wanted);

@@ -5,6 +5,7 @@
 #include "capture/function_host.h"
 #include "capture/recorder.h"
 #include "interp/function_bodies.h"
+#include "interp/op_function.h"
 #include "trace/attrs.h"
 
 namespace flowscope::capture {
@@ -34,22 +35,34 @@ bool Recorder::OpensFunction(OpId call) {
   return options_.open_functions->Matches(FactsOf(builder_.tables(), call, scratch), nullptr);
 }
 
+// A loop or branch that the program runs by itself is the one node of a function of its own.
+Recorder::CalledFunction Recorder::Called(OpId call) const {
+  const OpRecord& op = builder_.tables().ops[call];
+  const std::string type(builder_.tables().strings.View(op.type));
+  if (!interp::IsControlFlowOp(type)) return {FunctionOf(call), {}};
+  Result<std::string> definition =
+      interp::FunctionOfOp(type, builder_.tables().attrs.View(op.attrs), op.inputs.count);
+  return definition.ok() ? CalledFunction{type, *std::move(definition)} : CalledFunction();
+}
+
 // Empty where the call must run compiled; its record then says why.
-std::string Recorder::FunctionToOpen(TFE_Context* context, OpId call) {
+Recorder::CalledFunction Recorder::FunctionToOpen(TFE_Context* context, OpId call) {
   std::string reason;
-  std::string function = FunctionOf(call);
+  CalledFunction called = Called(call);
+  const std::string& function = called.name;
   if (!OpensFunction(call)) {
     reason = "functions= asks for this call as one op";
   } else if (function.empty()) {
     reason = "the call does not name its function";
   } else {
-    const interp::Interpreter::Findings findings = interpreter_.Examine(context, function);
+    const interp::Interpreter::Findings findings =
+        interpreter_.Examine(context, function, called.definition);
     reason = findings.refused.value_or("");
     if (reason.empty()) NoteFindings(function, findings);
   }
   builder_.op(call).opaque_reason = builder_.Intern(reason);
   if (!reason.empty()) KeepBodies(context, call);
-  return reason.empty() && refused_.empty() ? function : std::string();
+  return reason.empty() && refused_.empty() ? called : CalledFunction();
 }
 
 // The bodies of what runs compiled: replay needs them, and the program may have dropped them by
@@ -82,12 +95,13 @@ void Recorder::NoteFindings(const std::string& function,
   }
 }
 
-void Recorder::RunInside(TFE_Context* context, const std::string& function, OpId call,
+void Recorder::RunInside(TFE_Context* context, const CalledFunction& called, OpId call,
                          const std::vector<TFE_TensorHandle*>& inputs, TFE_TensorHandle** outputs,
                          int* num_outputs, TF_Status* status) {
-  FunctionHost host(*this, call, builder_.op(call).location);
+  FunctionHost host(*this, call, builder_.op(call).location, !called.definition.empty());
   ++calls_inside_;
-  std::vector<tf::HandlePtr> results = interpreter_.Run(context, function, inputs, host, status);
+  std::vector<tf::HandlePtr> results =
+      interpreter_.Run(context, called.name, inputs, host, status, called.definition);
   --calls_inside_;
   if (tf::Api().TF_GetCode(status) != 0) return;
   if (results.size() > static_cast<size_t>(*num_outputs)) {

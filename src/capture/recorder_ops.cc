@@ -83,11 +83,15 @@ void Recorder::Run(TFE_Op* op, TFE_Context* context, Pending& pending,
                    const std::vector<TFE_TensorHandle*>& inputs, TFE_TensorHandle** outputs,
                    int* num_outputs, TF_Status* status) {
   const OpId id = pending.id;
-  const std::string function =
-      pending.traits.is_function_call ? FunctionToOpen(context, id) : std::string();
+  const CalledFunction function =
+      pending.traits.is_function_call ? FunctionToOpen(context, id) : CalledFunction();
+  const bool opens = !function.name.empty();
   const int64_t start = Now();
-  if (!function.empty()) {
+  if (opens) {
+    const uint32_t ran_before = run_counter_;
     RunInside(context, function, id, inputs, outputs, num_outputs, status);
+    // Nothing inside shows where its outputs come from.
+    if (run_counter_ == ran_before) KeepBodies(context, id);
     CompareCompiled(op, id, outputs, *num_outputs, status);
   } else if (refused_.empty()) {
     if (!pending.traits.is_variable_read) {
@@ -98,7 +102,7 @@ void Recorder::Run(TFE_Op* op, TFE_Context* context, Pending& pending,
   } else {
     FailAsStopped(num_outputs, status);
   }
-  if (!function.empty()) builder_.op(id).start_ns = start;
+  if (opens) builder_.op(id).start_ns = start;
   builder_.op(id).duration_ns = Now() - builder_.op(id).start_ns;
   if (tf::Api().TF_GetCode(status) != 0) {
     builder_.op(id).error = builder_.Intern(tf::Api().TF_Message(status));
@@ -107,7 +111,7 @@ void Recorder::Run(TFE_Op* op, TFE_Context* context, Pending& pending,
   const std::span<TFE_TensorHandle*> made(outputs, static_cast<size_t>(*num_outputs));
   const bool draws = pending.traits.kind == OpKind::kRandom && options_.replace_draws != nullptr;
   if (draws && !ReplaceDraws(id, made, num_outputs, status)) return;
-  if (!function.empty()) {
+  if (opens) {
     FinishCall(pending, made);
     return;
   }

@@ -23,6 +23,7 @@ struct Prepared {
   std::thread::id thread;
   TFE_Context* context = nullptr;
   std::string function;
+  std::string definition;
   std::shared_ptr<const Program> program;
 };
 
@@ -32,21 +33,23 @@ struct Interpreter::State {
   std::mutex mutex;
   Prepared prepared;
 
-  std::shared_ptr<const Program> Build(TFE_Context* context, const std::string& function) const {
+  std::shared_ptr<const Program> Build(TFE_Context* context, const std::string& function,
+                                       const std::string& definition) const {
     return std::make_shared<const Program>(
-        BuildProgram(*plans, context, function, options.interpret_random));
+        BuildProgram(*plans, context, function, options.interpret_random, definition));
   }
 
   // What was prepared is used up: a definition may be another one the next time.
-  std::shared_ptr<const Program> Take(TFE_Context* context, const std::string& function) {
+  std::shared_ptr<const Program> Take(TFE_Context* context, const std::string& function,
+                                      const std::string& definition) {
     {
       const std::lock_guard lock(mutex);
       const bool fits = prepared.program != nullptr && prepared.context == context &&
-                        prepared.function == function &&
+                        prepared.function == function && prepared.definition == definition &&
                         prepared.thread == std::this_thread::get_id();
       if (fits) return std::exchange(prepared.program, nullptr);
     }
-    return Build(context, function);
+    return Build(context, function, definition);
   }
 };
 
@@ -58,12 +61,14 @@ Interpreter::Interpreter(std::shared_ptr<PlanCache> plans, InterpretOptions opti
 
 Interpreter::~Interpreter() = default;
 
-Interpreter::Findings Interpreter::Examine(TFE_Context* context, const std::string& function) {
-  std::shared_ptr<const Program> program = state_->Build(context, function);
+Interpreter::Findings Interpreter::Examine(TFE_Context* context, const std::string& function,
+                                           const std::string& definition) {
+  std::shared_ptr<const Program> program = state_->Build(context, function, definition);
   Findings findings{program->refused, program->effect, program->compiled_by_xla};
   if (program->refused) return findings;
   const std::lock_guard lock(state_->mutex);
-  state_->prepared = {std::this_thread::get_id(), context, function, std::move(program)};
+  state_->prepared = {std::this_thread::get_id(), context, function, definition,
+                      std::move(program)};
   return findings;
 }
 
@@ -74,8 +79,8 @@ std::optional<std::string> Interpreter::WhyRefused(TFE_Context* context,
 
 std::vector<tf::HandlePtr> Interpreter::Run(TFE_Context* context, const std::string& function,
                                             std::span<TFE_TensorHandle* const> args, Host& host,
-                                            TF_Status* status) {
-  const std::shared_ptr<const Program> program = state_->Take(context, function);
+                                            TF_Status* status, const std::string& definition) {
+  const std::shared_ptr<const Program> program = state_->Take(context, function, definition);
   if (program->refused) {
     tf::Api().TF_SetStatus(status, kFailedPrecondition, program->refused->c_str());
     return {};

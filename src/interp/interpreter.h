@@ -38,8 +38,10 @@ class Interpreter {
     std::string effect;                  // a node that does more than compute and read; empty: none
     std::string compiled_by_xla;  // a function of it that XLA compiles in a plain run; empty: none
   };
-  // What is known of the function before it runs, with the same promise as WhyRefused.
-  Findings Examine(TFE_Context* context, const std::string& function);
+  // What is known of the function before it runs, with the same promise as WhyRefused. A
+  // `definition` that is not empty is that of a function which the context does not have.
+  Findings Examine(TFE_Context* context, const std::string& function,
+                   const std::string& definition = {});
 
   // Why `function` (or a function below it) must not be run op by op; nullopt where it can. The
   // reason is a sentence for the op's opaque_reason. A Run of the same interpreter that follows on
@@ -52,7 +54,7 @@ class Interpreter {
   // WhyRefused to be nullopt.
   std::vector<tf::HandlePtr> Run(TFE_Context* context, const std::string& function,
                                  std::span<TFE_TensorHandle* const> args, Host& host,
-                                 TF_Status* status);
+                                 TF_Status* status, const std::string& definition = {});
 
  private:
   struct State;

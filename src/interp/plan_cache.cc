@@ -33,11 +33,15 @@ Result<std::shared_ptr<const Plan>> PlanCache::Get(TFE_Context* context, const s
     const auto known = plans_.find(key);
     if (known != plans_.end() && known->second->definition == *definition) return known->second;
   }
-  std::shared_ptr<const Plan> plan =
-      BuildPlan(*std::move(definition), bindings, SignaturesOf(context));
+  std::shared_ptr<const Plan> plan = Make(context, *std::move(definition), bindings);
   const std::lock_guard lock(mutex_);
   plans_.insert_or_assign(std::move(key), plan);
   return plan;
+}
+
+std::shared_ptr<const Plan> PlanCache::Make(TFE_Context* context, std::string definition,
+                                            const Bindings& bindings) {
+  return BuildPlan(std::move(definition), bindings, SignaturesOf(context));
 }
 
 }  // namespace flowscope::interp

@@ -19,6 +19,9 @@ class PlanCache {
   // NotFound where the context has no function of that name.
   Result<std::shared_ptr<const Plan>> Get(TFE_Context* context, const std::string& name,
                                           const Bindings& bindings);
+  // Of a definition that no context has, and that is not kept here.
+  static std::shared_ptr<const Plan> Make(TFE_Context* context, std::string definition,
+                                          const Bindings& bindings = {});
 
  private:
   std::mutex mutex_;

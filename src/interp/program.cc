@@ -14,8 +14,14 @@ class ProgramBuilder {
   ProgramBuilder(PlanCache& plans, TFE_Context* context, bool interpret_random)
       : plans_(plans), context_(context), interpret_random_(interpret_random) {}
 
-  Program Build(const std::string& function) {
-    Add(function, {}, false);
+  Program Build(const std::string& function, const std::string& definition) {
+    if (definition.empty()) {
+      Add(function, {}, false);
+    } else {
+      program_.bodies.push_back({PlanCache::Make(context_, definition), {}});
+      by_xla_.push_back(false);
+      unchecked_.push_back(0);
+    }
     while (!program_.refused && !unchecked_.empty()) {
       const uint32_t body = unchecked_.back();
       unchecked_.pop_back();
@@ -127,8 +133,8 @@ class ProgramBuilder {
 }  // namespace
 
 Program BuildProgram(PlanCache& plans, TFE_Context* context, const std::string& function,
-                     bool interpret_random) {
-  return ProgramBuilder(plans, context, interpret_random).Build(function);
+                     bool interpret_random, const std::string& definition) {
+  return ProgramBuilder(plans, context, interpret_random).Build(function, definition);
 }
 
 }  // namespace flowscope::interp

@@ -23,7 +23,8 @@ struct Program {
   std::string compiled_by_xla;         // the first function that XLA compiles in a plain run
 };
 
+// A `definition` that is not empty is that of `function`, which the context then need not have.
 Program BuildProgram(PlanCache& plans, TFE_Context* context, const std::string& function,
-                     bool interpret_random);
+                     bool interpret_random, const std::string& definition = {});
 
 }  // namespace flowscope::interp
