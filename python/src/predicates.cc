@@ -1,9 +1,12 @@
 // Python functions as selectors.
 #include <deque>
+#include <map>
 #include <memory>
+#include <thread>
 
 #include <nanobind/nanobind.h>
 
+#include "capture/recorder.h"
 #include "errors.h"
 #include "live_op.h"
 #include "selectors.h"
@@ -48,8 +51,20 @@ struct OwningSelector {
   std::deque<AnyThreadRef> functions;
 };
 
-// The first exception of a predicate on this thread that nobody has raised yet.
-thread_local AnyThreadRef t_error;
+// By thread: the first exception of a predicate that nobody has raised yet. A predicate that is
+// asked on a thread that does a part of another's recording answers to that one. Under the GIL.
+std::map<std::thread::id, AnyThreadRef>& Errors() {
+  static std::map<std::thread::id, AnyThreadRef> errors;
+  return errors;
+}
+
+nb::object TakeError() {
+  const auto found = Errors().find(capture::Recorder::ServedThread());
+  if (found == Errors().end()) return {};
+  nb::object error = found->second.Take();
+  Errors().erase(found);
+  return error;
+}
 
 void Raise(const nb::object& error) {
   PyErr_SetObject(error.type().ptr(), error.ptr());
@@ -57,7 +72,8 @@ void Raise(const nb::object& error) {
 }
 
 void KeepError(nb::object error) {
-  if (!t_error.get().is_valid()) t_error.Set(std::move(error));
+  AnyThreadRef& kept = Errors()[capture::Recorder::ServedThread()];
+  if (!kept.get().is_valid()) kept.Set(std::move(error));
 }
 
 nb::object NewRuntimeError(const char* text) {
@@ -97,15 +113,15 @@ SelectorPtr ToSelector(nb::handle value) {
 }
 
 void RaisePredicateError() {
-  const nb::object error = t_error.Take();
+  const nb::object error = TakeError();
   if (error.is_valid()) Raise(error);
 }
 
 std::vector<OpId> SelectOps(const Trace& trace, const SelectorPtr& selector) {
-  nb::object earlier = t_error.Take();
+  nb::object earlier = TakeError();
   Result<std::vector<OpId>> found = Select(trace, selector);
-  const nb::object error = t_error.Take();
-  t_error.Set(std::move(earlier));
+  const nb::object error = TakeError();
+  if (earlier.is_valid()) KeepError(std::move(earlier));
   if (error.is_valid()) Raise(error);
   return Unwrap(std::move(found));
 }

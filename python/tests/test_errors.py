@@ -380,6 +380,26 @@ def test_a_predicates_error_does_not_reach_the_next_run() -> None:
     assert fs.trace(tf.exp, tf.ones(2)).op_counts() == {"Exp": 1}
 
 
+@pytest.mark.parametrize("option", ["save", "halt"])
+def test_a_predicates_error_inside_of_a_py_function(option: str) -> None:
+    """Its ops run on a thread of their own; the error belongs to the recording all the same."""
+
+    def broken(op: Any) -> bool:
+        if op.type == "Sinh":
+            raise LookupError("of the predicate")
+        return option == "save"
+
+    @tf.function
+    def f(x: Any) -> Any:
+        return tf.py_function(lambda v: tf.sinh(v), [x], tf.float32) + 1.0
+
+    with pytest.raises(LookupError, match="of the predicate"):
+        fs.trace(f, tf.ones(2), **{option: broken})
+    with pytest.raises(LookupError, match="of the predicate"), fs.capture(**{option: broken}):
+        f(tf.ones(2))
+    assert fs.trace(tf.exp, tf.ones(2)).op_counts() == {"Exp": 1}
+
+
 def test_a_module_whose_init_did_not_call_its_base() -> None:
     class Bare(tf.Module):
         def __init__(self) -> None:

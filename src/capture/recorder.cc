@@ -13,6 +13,7 @@ namespace flowscope::capture {
 namespace {
 
 thread_local Recorder* t_current = nullptr;
+thread_local std::thread::id t_served;  // set on threads that OnOwnThread starts
 
 // Living recorders, for deletions that come from other threads.
 std::mutex g_living_mutex;
@@ -52,7 +53,9 @@ void Recorder::Abandon(std::shared_ptr<Recorder> recorder) {
 }
 
 void Recorder::OnOwnThread(const std::function<void()>& work) {
+  const std::thread::id served = ServedThread();
   const auto recorded = [&] {
+    t_served = served;
     t_current = this;
     work();
     t_current = nullptr;
@@ -64,6 +67,10 @@ void Recorder::OnOwnThread(const std::function<void()>& work) {
     return work();
   }
   thread.join();
+}
+
+std::thread::id Recorder::ServedThread() {
+  return t_served == std::thread::id() ? std::this_thread::get_id() : t_served;
 }
 
 int Recorder::NumLiving() {
