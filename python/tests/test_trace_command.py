@@ -300,6 +300,30 @@ def test_the_trace_of_the_command_is_the_trace_of_python(tmp_path: Path) -> None
     assert sorted(os.listdir(tmp_path / "c.flow")) == ["tensors-00000.safetensors", "trace.sqlite"]
 
 
+class Attention(tf.Module):  # type: ignore[misc]
+    """Its kernels are others where ops do not run as TensorFlow's Python package runs them."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2, 6, 6], tf.float32, name="x")])
+    def serve(self, x: Any) -> Any:
+        kept = tf.linalg.band_part(tf.ones((6, 6)), -1, 0)
+        weights = tf.nn.softmax(x * 0.01 - 1e9 * (1.0 - kept))
+        return {"y": tf.nn.gelu(tf.matmul(weights, tf.nn.log_softmax(x)))}
+
+
+def test_the_command_runs_the_kernels_of_python(tmp_path: Path) -> None:
+    module, folder, out = Attention(), tmp_path / "model", tmp_path / "x.flow"
+    tf.saved_model.save(module, str(folder), signatures=module.serve)
+    x = np.random.default_rng(3).normal(size=(3, 2, 6, 6)).astype("f4")
+    np.save(tmp_path / "x.npy", x)
+    made = run("trace", folder, "--input", tmp_path / "x.npy", "-o", out)
+    assert made.returncode == 0, made.stderr
+    found, expected = fs.load(out), fs.trace(folder, x)
+    assert [op.label for op in found] == [op.label for op in expected]
+    for op, other in zip(found, expected, strict=True):
+        assert all(a.tobytes() == b.tobytes() for a, b in zip(op.outs, other.outs, strict=True)), op
+    assert found.validate().state == "passed"
+
+
 def test_validate_says_what_python_says(tmp_path: Path) -> None:
     case = save("two", tmp_path)
     np.save(tmp_path / "x.npy", case.inputs["x"])

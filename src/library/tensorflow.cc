@@ -3,7 +3,7 @@
 #include <mutex>
 
 #include "library/runtime.h"
-#include "tf/handles.h"
+#include "tf/contexts.h"
 #include "tf/standalone.h"
 
 namespace flowscope::api {
@@ -35,7 +35,7 @@ Result<TensorFlowInfo> LoadTensorFlow(const std::string& dir) {
   Result<TensorFlowInfo> found = FindTensorFlow(dir);
   if (!found.ok()) return found;
   FLOWSCOPE_RETURN_IF_ERROR(tf::OpenTensorFlow(found->dir));
-  Result<tf::ContextPtr> context = tf::NewContext();
+  Result<tf::ContextPtr> context = tf::NewContext("");
   if (!context.ok()) return context.status();
   runtime.info = std::move(found).value();
   runtime.info.version = tf::Api().TF_Version();

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "tf/handles.h"
+#include "tf/c_api.h"
 
 namespace flowscope::tf {
 namespace {
@@ -102,20 +102,6 @@ Status OpenTensorFlow(const std::string& dir) {
 Status LoadOpLibrary(const std::string& path) {
   if (dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) return Status::Ok();
   return Unavailable("the op library cannot be loaded: " + std::string(dlerror()));
-}
-
-Result<ContextPtr> NewContext() {
-  const CApi& api = Api();
-  if (api.TFE_NewContextOptions == nullptr || api.TFE_NewContext == nullptr ||
-      api.TFE_DeleteContextOptions == nullptr || api.TFE_DeleteContext == nullptr) {
-    return Unavailable("this TensorFlow makes no eager context");
-  }
-  const StatusPtr status = NewStatus();
-  TFE_ContextOptions* options = api.TFE_NewContextOptions();
-  ContextPtr context(api.TFE_NewContext(options, status.get()));
-  api.TFE_DeleteContextOptions(options);
-  FLOWSCOPE_RETURN_IF_ERROR(FromTf(status.get(), "making an eager context"));
-  return context;
 }
 
 }  // namespace flowscope::tf

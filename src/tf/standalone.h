@@ -1,13 +1,9 @@
 // TensorFlow in a process without Python: its libraries found, loaded, and a context of our own.
 #pragma once
 
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "base/status.h"
-#include "tf/c_api.h"
-#include "tf/contexts.h"
 
 namespace flowscope::tf {
 
@@ -27,8 +23,5 @@ Status OpenTensorFlow(const std::string& dir);
 
 // Loads a library that registers ops.
 Status LoadOpLibrary(const std::string& path);
-
-// A context as TensorFlow's own defaults make it: synchronous, all devices.
-Result<ContextPtr> NewContext();
 
 }  // namespace flowscope::tf
