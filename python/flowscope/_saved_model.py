@@ -20,7 +20,15 @@ def load_keras_file(path: str) -> Any | None:
     keras = _runtime.keras()
     if keras is None:
         raise InvalidArgumentError(f"{path} holds a Keras model, and Keras cannot be imported here")
-    return keras.models.load_model(path)
+    try:
+        return keras.models.load_model(path)
+    except Exception as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise InvalidArgumentError(
+            f"Keras cannot load {path}: {type(error).__name__}: {reason}. Where its layers are of "
+            "your own, register them or load it inside keras.saving.custom_object_scope; or load "
+            "the model as you do elsewhere, and give that"
+        ) from error
 
 
 def is_restored(model: Any) -> bool:

@@ -103,6 +103,24 @@ def test_a_keras_file_by_path(tmp_path: Path) -> None:
     np.testing.assert_array_equal(trace.output, model(x))
 
 
+class Thrice(keras.layers.Layer):  # type: ignore[misc]
+    def call(self, x: Any) -> Any:
+        return x * 3.0
+
+
+def test_a_keras_file_that_keras_cannot_load(tmp_path: Path) -> None:
+    path, x = tmp_path / "m.keras", np.ones((1, 3), "f")
+    keras.Sequential([keras.Input((3,)), Thrice()]).save(path)
+    with pytest.raises(fs.errors.InvalidArgumentError, match="custom_object_scope") as caught:
+        fs.trace(path, x)
+    assert str(path) in str(caught.value) and isinstance(caught.value.__cause__, TypeError)
+    with keras.saving.custom_object_scope({"Thrice": Thrice}):
+        assert fs.trace(path, x).root_kind == "keras"
+    path.write_bytes(b"no archive")
+    with pytest.raises(fs.errors.InvalidArgumentError, match="Keras cannot load"):
+        fs.trace(path, x)
+
+
 def test_a_tfsm_layer(tmp_path: Path) -> None:
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2, name="head")])
     model.export(str(tmp_path / "m"), verbose=False)
