@@ -227,6 +227,24 @@ def a_constant_of_the_loop_changed(f: Forger) -> None:
     f.take_value(literal, other)
 
 
+def a_computed_value_called_intervention(f: Forger) -> None:
+    last = len(f.labels) - 1
+    f.take_value(f.tensor(f.labels[last]), f.tensor("elu_1"))
+    f.run("UPDATE ops SET kind = 'intervention', run_counter = 0 WHERE id = ?", last)
+    f.run("UPDATE info SET value = value - 1 WHERE key = 'num_executed'")
+
+
+def a_call_of_another_value(f: Forger) -> None:
+    call = next(op.label for op in f.trace if op.kind == "call")
+    tensor = f.tensor("relu_1")
+    f.set_parent(call, 0, tensor, f"(SELECT handle FROM tensors WHERE id = {tensor})")
+
+
+def an_op_on_another_device(f: Forger) -> None:
+    device = f.text("/job:localhost/replica:0/task:0/device:GPU:7")
+    f.run("UPDATE ops SET device = ? WHERE id = ?", device, f.op("relu_1"))
+
+
 FORGERIES = [
     values_swapped,
     value_and_consumer_swapped,
@@ -251,6 +269,9 @@ FORGERIES = [
     an_op_in_another_iteration,
     a_module_call_moved,
     a_constant_of_the_loop_changed,
+    a_computed_value_called_intervention,
+    a_call_of_another_value,
+    an_op_on_another_device,
 ]
 
 
@@ -259,6 +280,82 @@ def test_does_not_pass(forgery: Any, tmp_path: Path) -> None:
     forger = Forger(tmp_path)
     forgery(forger)
     assert forger.verdict() in ("failed", "corrupt", "unverified")
+
+
+def test_a_closed_call_called_open(tmp_path: Path) -> None:
+    """It drew numbers; the record says that it was opened, and gave back what it took."""
+
+    @tf.function
+    def noisy(x: Any) -> Any:
+        return x + tf.random.uniform((3,), seed=1)
+
+    trace = fs.trace(lambda x: noisy(tf.abs(x)), tf.ones(3))
+    call = next(op for op in trace if op.kind == "call")
+    assert call.opaque and trace.validate().state == "unverified"
+    trace.save(tmp_path / "x.flow")
+    sql = sqlite3.connect(tmp_path / "x.flow" / "trace.sqlite")
+    sql.execute("DROP TABLE checksums")
+    number = [op.label for op in trace].index(call.label)
+    given, taken = (
+        sql.execute(f"SELECT {column} FROM {table} WHERE {key} = ?", (row,)).fetchone()[0]
+        for column, table, key, row in (
+            ("outputs_first", "ops", "id", number),
+            ("outputs_first", "ops", "id", number - 1),
+        )
+    )
+    for column in LOCATION:
+        value = f"(SELECT {column} FROM payloads WHERE tensor = {taken})"
+        sql.execute(f"UPDATE payloads SET {column} = {value} WHERE tensor = ?", (given,))
+    sql.execute("UPDATE ops SET opaque_reason = 0 WHERE id = ?", (number,))
+    columns = [row[1] for row in sql.execute("PRAGMA table_info(regions)")]
+    rows = sql.execute("SELECT COUNT(*) FROM regions").fetchone()[0]
+    region = {"id": rows, "kind": "function", "parent": 0, "name": 0, "number": 0, "op": number}
+    values = [region.get(column) for column in columns]
+    sql.execute(f"INSERT INTO regions VALUES ({', '.join('?' * len(columns))})", values)
+    sql.commit()
+    sql.close()
+    report = fs.load(tmp_path / "x.flow").validate()
+    assert report.state == "unverified" and "draws from" in report.reason, report
+
+
+def test_another_error_text(tmp_path: Path) -> None:
+    def fails(x: Any) -> Any:
+        try:
+            return tf.linalg.matmul(x, x)
+        except tf.errors.InvalidArgumentError:
+            return x + 1.0
+
+    trace = fs.trace(fails, tf.ones((2, 3)))
+    assert trace.validate().state == "passed"
+    trace.save(tmp_path / "x.flow")
+    sql = sqlite3.connect(tmp_path / "x.flow" / "trace.sqlite")
+    sql.execute("DROP TABLE checksums")
+    error = sql.execute("SELECT error FROM ops WHERE error != 0").fetchone()[0]
+    sql.execute("UPDATE strings SET text = 'out of memory' WHERE id = ?", (error,))
+    sql.commit()
+    sql.close()
+    report = fs.load(tmp_path / "x.flow").validate()
+    assert report.state == "unverified" and "out of memory" in report.reason
+
+
+def test_a_write_from_outside_is_told(tmp_path: Path) -> None:
+    """A read of a value that nothing in the record wrote is declared, not proved."""
+    variable = tf.Variable(1.0)
+    trace = fs.trace(lambda x: x + variable, tf.constant(2.0))
+    trace.save(tmp_path / "x.flow")
+    sql = sqlite3.connect(tmp_path / "x.flow" / "trace.sqlite")
+    sql.execute("DROP TABLE checksums")
+    columns = [row[1] for row in sql.execute("PRAGMA table_info(versions)")]
+    first = dict(zip(columns, sql.execute("SELECT * FROM versions").fetchone(), strict=True))
+    assert first["number"] == 0
+    values = [{**first, "id": 1, "number": 1}[column] for column in columns]
+    sql.execute(f"INSERT INTO versions VALUES ({', '.join('?' * len(columns))})", values)
+    sql.execute("UPDATE accesses SET version = 1")
+    sql.commit()
+    sql.close()
+    report = fs.load(tmp_path / "x.flow").validate()
+    assert report.state == "passed", report
+    assert any("no op of the recording wrote" in str(finding) for finding in report.declared)
 
 
 def test_unchanged_passes(tmp_path: Path) -> None:

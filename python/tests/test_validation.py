@@ -97,6 +97,27 @@ class TestPassed:
             model.predict(np.ones((8, 4), "f4"), verbose=0)
         assert assert_passed(predicting.trace).coverage["source:iterator"] >= 1
 
+    def test_several_steps_in_one_function(self) -> None:
+        """Elements come as optionals, and the loop asks each whether it holds one."""
+        model = small()
+        model.compile("sgd", "mse", steps_per_execution=2, jit_compile=False)
+        with fs.capture(model, keep_steps=None) as recording:
+            model.fit(np.ones((8, 4), "f4"), np.ones((8, 2), "f4"), batch_size=2, verbose=0)
+        report = assert_passed(recording.trace)
+        assert report.coverage["source:iterator"] >= 4
+        assert any("OptionalGetValue" in str(finding) for finding in report.declared)
+
+    def test_ops_that_fail_in_the_model(self) -> None:
+        def model(x: Any) -> Any:
+            for attempt in (lambda: tf.matmul(x, x), lambda: tf.unstack(x, num=9)):
+                with contextlib.suppress(tf.errors.InvalidArgumentError):
+                    attempt()
+            return x + 1.0
+
+        trace = fs.trace(model, tf.ones((2, 3)))
+        assert sum(op.error is not None for op in trace) == 2
+        assert_passed(trace)
+
     def test_function_kept_whole(self) -> None:
         @tf.function
         def double(x: Any) -> Any:

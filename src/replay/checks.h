@@ -43,7 +43,8 @@ CheckResult CheckSignatures(const Trace& trace, bool same_version);
 // returned is what its module call gave.
 CheckResult CheckTables(const Trace& trace);
 
-// What a call of an opened function gives was made inside of it, or given to it.
+// What a call of an opened function gives was made inside of it, or given to it, and what the ops
+// inside take was too.
 Result<CheckResult> CheckOpenedCalls(const Trace& trace);
 
 }  // namespace flowscope::replay

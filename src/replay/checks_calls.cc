@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "interp/op_facts.h"
 #include "replay/checks.h"
 #include "replay/compare.h"
+#include "tf/op_registry.h"
 
 namespace flowscope::replay {
 namespace {
@@ -53,10 +55,78 @@ Result<bool> WasMadeInside(const Trace& trace, OpId call, const Payload& value) 
   return false;
 }
 
+// By region: the innermost call that opened it, or one around it.
+std::vector<OpId> CallsOfRegions(const Trace& trace) {
+  std::vector<OpId> calls;
+  for (const RegionRecord& region : trace.tables().regions) {
+    const OpId around = region.parent == kNoId ? kNoId : calls[region.parent];
+    calls.push_back(region.op == kNoId ? around : region.op);
+  }
+  return calls;
+}
+
+// True for ops whose kernels call Python, where a program can use whatever it likes.
+bool CallsPython(const Trace& trace, OpId id) {
+  const tf::OpDef* def = tf::FindOpDef(trace.str(trace.op(id).type));
+  return def != nullptr && interp::HasAttr(*def, "token");
+}
+
+// The ops of Python code run while the op that calls it does.
+class PythonCode {
+ public:
+  explicit PythonCode(const Trace& trace) : trace_(trace) {}
+
+  // Ops go by in their order.
+  bool Runs(OpId id) {
+    const OpRecord& op = trace_.op(id);
+    const bool inside = op.start_ns <= until_;
+    if (CallsPython(trace_, id)) until_ = std::max(until_, op.start_ns + op.duration_ns);
+    return inside;
+  }
+
+ private:
+  const Trace& trace_;
+  int64_t until_ = -1;
+};
+
+bool WasGiven(const Trace& trace, OpId call, TensorId tensor) {
+  return std::ranges::any_of(trace.inputs(call),
+                             [tensor](const EdgeRecord& edge) { return edge.tensor == tensor; });
+}
+
+// A function has what it is given and what it makes.
+void CheckTaken(const Trace& trace, OpId id, OpId call, CheckResult& result) {
+  for (const EdgeRecord& edge : trace.inputs(id)) {
+    const OpId producer = edge.tensor == kNoId ? kNoId : trace.tensor(edge.tensor).producer;
+    if (producer == kNoId || producer >= call || WasGiven(trace, call, edge.tensor)) continue;
+    result.failures.push_back(
+        {"opened call", id, trace.OpLabel(id),
+         fmt::format("{} takes an output of {}, which {} around it was not "
+                     "given",
+                     trace.OpLabel(id), trace.OpLabel(producer), trace.OpLabel(call))});
+  }
+}
+
+void CheckWhatIsTaken(const Trace& trace, CheckResult& result) {
+  const std::vector<OpId> calls = CallsOfRegions(trace);
+  PythonCode python(trace);
+  for (OpId id = 0; id < trace.num_ops(); ++id) {
+    const OpRecord& op = trace.op(id);
+    if (op.run_counter == 0) continue;
+    const bool in_python = python.Runs(id);
+    const OpId call = calls[op.region];
+    if (in_python || call == kNoId || call >= id) continue;
+    if (trace.op(call).kind != OpKind::kCall) continue;
+    CheckTaken(trace, id, call, result);
+    ++result.num_checks;
+  }
+}
+
 }  // namespace
 
 Result<CheckResult> CheckOpenedCalls(const Trace& trace) {
   CheckResult result;
+  CheckWhatIsTaken(trace, result);
   std::vector<bool> opened(trace.num_ops(), false);
   for (const RegionRecord& region : trace.tables().regions) {
     if (region.op != kNoId) opened[region.op] = true;

@@ -160,6 +160,90 @@ void CheckPredicates(const Trace& trace, CheckResult& result) {
   }
 }
 
+// The regions that the last op stood in: what they belong to may not have come to its end.
+std::vector<bool> OpenAtTheEnd(const Trace& trace) {
+  std::vector<bool> open(trace.tables().regions.size(), false);
+  for (OpId id = static_cast<OpId>(trace.num_ops()); id-- > 0;) {
+    if (trace.op(id).run_counter == 0) continue;
+    for (RegionId at = trace.op(id).region; at != kNoId; at = trace.region(at).parent) {
+      open[at] = true;
+    }
+    break;
+  }
+  return open;
+}
+
+// A loop, as its regions tell it.
+struct LoopRegions {
+  std::vector<RegionId> iterations;
+  std::vector<RegionId> tests;
+
+  bool Any(const std::vector<bool>& regions) const {
+    const auto is_one = [&](RegionId id) { return static_cast<bool>(regions[id]); };
+    return std::ranges::any_of(iterations, is_one) || std::ranges::any_of(tests, is_one);
+  }
+};
+
+// What the last test gave, where it can be told from what the one before gave: a value of the same
+// place in the code.
+std::optional<Payload> LastTest(const Trace& trace, const LoopRegions& loop) {
+  const RegionId iteration = loop.iterations.back();
+  const TensorId asked = trace.region(iteration).predicate;
+  const OpId before = asked == kNoId ? kNoId : trace.tensor(asked).producer;
+  if (before == kNoId) return std::nullopt;
+  for (const OpId id : trace.OpsOfSite(trace.op(before).site)) {
+    if (id <= before) continue;
+    if (!IsInside(trace, id, iteration) && !IsInside(trace, id, loop.tests.back())) continue;
+    const TensorId given = trace.op(id).outputs.first + trace.tensor(asked).output_index;
+    if (trace.op(id).outputs.count <= trace.tensor(asked).output_index) continue;
+    if (trace.tensor(given).state != PayloadState::kKept) continue;
+    Result<Payload> value = trace.ReadTensor(given);
+    if (value.ok()) return *std::move(value);
+  }
+  return std::nullopt;
+}
+
+void CheckLoopEnd(const Trace& trace, const LoopRegions& loop, const std::vector<bool>& open,
+                  CheckResult& result) {
+  const RegionRecord& region = trace.region(loop.iterations.front());
+  const OpRecord& call = trace.op(region.op);
+  const TraceInfo& info = trace.info();
+  const bool ended_early = info.halted || info.interrupted || !info.error.empty();
+  const bool cut_off = ended_early && call.outputs.count == 0 && loop.Any(open);
+  if (call.error != 0 || cut_off) return;
+  if (loop.tests.size() != loop.iterations.size() + 1) {
+    result.failures.push_back(
+        {"regions", region.op, trace.OpLabel(region.op),
+         fmt::format("loop {} of {} has {} iterations and {} tests of its condition",
+                     trace.str(region.name), trace.OpLabel(region.op), loop.iterations.size(),
+                     loop.tests.size())});
+    return;
+  }
+  const std::optional<Payload> last = LastTest(trace, loop);
+  if (last && IsTrue(*last)) {
+    Fail(trace, loop.tests.back(), result, "says that the loop goes on, and it does not");
+  }
+}
+
+void CheckLoopEnds(const Trace& trace, CheckResult& result) {
+  std::map<LoopKey, LoopRegions> loops;
+  const auto& regions = trace.tables().regions;
+  for (RegionId id = 0; id < regions.size(); ++id) {
+    if (regions[id].op == kNoId || regions[id].kind != RegionKind::kIteration) continue;
+    loops[{regions[id].parent, regions[id].name, regions[id].op}].iterations.push_back(id);
+  }
+  for (RegionId id = 0; id < regions.size(); ++id) {
+    const std::string_view name = trace.str(regions[id].name);
+    const bool is_test = regions[id].kind == RegionKind::kFunction && name.ends_with(":cond");
+    if (regions[id].op == kNoId || !is_test) continue;
+    const auto loop = trace.tables().strings.Find(name.substr(0, name.rfind(':')));
+    const auto known = loop ? loops.find({regions[id].parent, *loop, regions[id].op}) : loops.end();
+    if (known != loops.end()) known->second.tests.push_back(id);
+  }
+  const std::vector<bool> open = OpenAtTheEnd(trace);
+  for (const auto& [key, loop] : loops) CheckLoopEnd(trace, loop, open, result);
+}
+
 }  // namespace
 
 CheckResult CheckRegions(const Trace& trace) {
@@ -184,18 +268,7 @@ CheckResult CheckRegions(const Trace& trace) {
   }
   CheckNesting(trace, result);
   CheckPredicates(trace, result);
-  for (const auto& [loop, count] : iterations) {
-    const auto& [parent, name, op] = loop;
-    if (trace.op(op).error != 0 || trace.info().halted || !trace.info().error.empty()) continue;
-    const auto condition = trace.tables().strings.Find(fmt::format("{}:cond", trace.str(name)));
-    const auto tested = condition ? conditions.find({parent, *condition, op}) : conditions.end();
-    const uint32_t tests = tested == conditions.end() ? 0 : tested->second;
-    if (tests == count + 1) continue;
-    result.failures.push_back(
-        {"regions", op, trace.OpLabel(op),
-         fmt::format("loop {} of {} has {} iterations and {} tests of its condition",
-                     trace.str(name), trace.OpLabel(op), count, tests)});
-  }
+  CheckLoopEnds(trace, result);
   return result;
 }
 

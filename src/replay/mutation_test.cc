@@ -260,6 +260,26 @@ const std::vector<Mutation>& Mutations() {
        [](RecordedModel& model) { Rename(model, "while:cond", "while:check"); }},
       {"a branch does not say which it is", "regions",
        [](RecordedModel& model) { Rename(model, "cond:then_branch", "cond"); }},
+      {"a call took another value than what ran inside of it", "opened call",
+       [](RecordedModel& model) {
+         EdgeRecord& edge = model.m.tables().edges[model.ops()[model.call].inputs.first];
+         edge.tensor = model.sum;
+         edge.handle = model.m.tables().tensors[model.sum].handle;
+       }},
+      {"a loop ended though its last test says that it goes on", "regions",
+       [](RecordedModel& model) {
+         TensorId last = kNoId;
+         for (const OpRecord& op : model.ops()) {
+           const StringId region = model.m.tables().regions[op.region].name;
+           if (model.m.tables().strings.View(region) == "while:cond") last = op.outputs.first;
+         }
+         model.m.SetValue<uint8_t>(last, DType::kBool, {1});
+       }},
+      {"an iteration is missing, and the run is said to have been halted", "regions",
+       [](RecordedModel& model) {
+         model.m.info().halted = true;
+         model.m.tables().regions[model.first_iteration].kind = RegionKind::kFunction;
+       }},
       {"a value that is said to be kept and is not there", "values",
        [](RecordedModel& model) {
          TensorRecord extra = model.m.tables().tensors[model.y];

@@ -9,6 +9,7 @@
 #include "interp/attr_value.h"
 #include "interp/function_bodies.h"
 #include "interp/op_facts.h"
+#include "interp/op_function.h"
 #include "replay/order.h"
 #include "replay/purity.h"
 #include "replay/values.h"
@@ -46,6 +47,13 @@ bool MakesDataset(const tf::OpDef& def) {
          def.outputs.front().type == DType::kVariant && interp::HasAttr(def, "output_shapes");
 }
 
+// The next element of a dataset, or an optional that holds it.
+bool TakesFromIterator(const tf::OpDef& def) {
+  if (!interp::HasInput(def, "iterator") || def.outputs.empty()) return false;
+  const std::string_view first = def.outputs.front().name;
+  return first == "components" || first == "optional";
+}
+
 }  // namespace
 
 Replayer::Replayer(const Trace& trace, Sandbox& sandbox, CompareOptions options)
@@ -54,9 +62,19 @@ Replayer::Replayer(const Trace& trace, Sandbox& sandbox, CompareOptions options)
       options_(std::move(options)),
       history_(trace),
       opened_(trace.num_ops(), false),
+      ran_inside_(trace.num_ops(), false),
       on_device_(trace.num_ops(), false) {
   for (const RegionRecord& region : trace.tables().regions) {
     if (region.op != kNoId) opened_[region.op] = true;
+  }
+  for (const OpRecord& op : trace.tables().ops) {
+    if (op.run_counter == 0) continue;
+    for (RegionId at = op.region; at != kNoId; at = trace.region(at).parent) {
+      const OpId opener = trace.region(at).op;
+      if (opener == kNoId) continue;
+      if (ran_inside_[opener]) break;
+      ran_inside_[opener] = true;
+    }
   }
 }
 
@@ -81,8 +99,13 @@ Result<Verdict> Replayer::Judge(OpId id) {
 std::optional<Verdict> Replayer::JudgeSource(OpId id) const {
   const OpRecord& op = trace_.op(id);
   if (op.run_counter != 0) return std::nullopt;
+  if (op.kind == OpKind::kIntervention) {
+    return Unverified("kinds", Name(id) +
+                                   " is said to be a value that was put in place of "
+                                   "another: nothing shows that");
+  }
   // What has run and what has not is an invariant, which holds by now.
-  if (op.kind != OpKind::kIntervention && trace_.str(op.type) != OpKindName(op.kind)) {
+  if (trace_.str(op.type) != OpKindName(op.kind)) {
     return Failed("kinds",
                   Name(id) + " is said to be a source of kind " + std::string(OpKindName(op.kind)));
   }
@@ -92,12 +115,18 @@ std::optional<Verdict> Replayer::JudgeSource(OpId id) const {
 // Calls of functions whose ops have rows of their own.
 std::optional<Verdict> Replayer::JudgeCall(OpId id, const tf::OpDef* def) const {
   const OpRecord& op = trace_.op(id);
-  const bool can_be = def == nullptr || interp::KindOf(def->name) == interp::NodeKind::kCall;
+  const bool can_be = def == nullptr || interp::KindOf(def->name) == interp::NodeKind::kCall ||
+                      interp::IsControlFlowOp(def->name);
   if (op.kind == OpKind::kCall && !can_be) {
     return Failed("kinds", Name(id) + " is said to be a call of a function");
   }
   if (op.kind != OpKind::kCall || op.opaque_reason != 0) return std::nullopt;
-  if (opened_[id]) return Proved("opened_call");
+  if (opened_[id]) {
+    // What it gives is made by nothing that could be looked at, so the call itself has to show it.
+    const bool gives_what_it_took =
+        !ran_inside_[id] && op.error == 0 && op.outputs.count > 0 && !IsVariableOp(id);
+    return gives_what_it_took ? std::nullopt : std::optional(Proved("opened_call"));
+  }
   if (op.error != 0 || trace_.info().recorder != "hook") return std::nullopt;
   return Failed("opened call", Name(id) + " neither has ops inside nor says why it was not opened");
 }
@@ -144,13 +173,18 @@ std::optional<Verdict> Replayer::JudgeResources(OpId id, const tf::OpDef& def) c
   for (uint32_t i = 0; i < outputs.count; ++i) only_handles = only_handles && is_handle(i);
   if (only_handles) return Declared("handle");
   if (MakesDataset(def)) return Declared("dataset");
+  if (TakesNextElement(id, def)) {
+    return Declared("source:iterator", Name(id) +
+                                           " takes the next element of a dataset out of what "
+                                           "holds it");
+  }
   if (!takes_other) return std::nullopt;
   if (outputs.count == 0) return Declared("effect");
   if (interp::HasInput(def, "table_handle")) {
     return Declared("source:table",
                     Name(id) + " gives what a table holds, which is not in the record");
   }
-  if (interp::HasInput(def, "iterator") && def.outputs.front().name == "components") {
+  if (TakesFromIterator(def)) {
     return Declared("source:iterator", Name(id) + " gives the next element of a dataset");
   }
   return Unverified("resource", Name(id) + " reads a resource whose content is not in the record");
@@ -171,6 +205,24 @@ std::optional<Verdict> Replayer::JudgePurity(OpId id, const tf::OpDef* def, cons
     return Unverified("opaque", Name(id) + " cannot be run again whole: " + added.message());
   }
   return std::nullopt;
+}
+
+// From an optional that an iterator gave, as it is or handed on.
+bool Replayer::TakesNextElement(OpId id, const tf::OpDef& def) const {
+  const auto holds_element = [&](const EdgeRecord& edge) {
+    OpId producer = edge.tensor == kNoId ? kNoId : trace_.tensor(edge.tensor).producer;
+    while (producer != kNoId && trace_.str(trace_.op(producer).type) == "Identity") {
+      const TensorId given = trace_.inputs(producer).front().tensor;
+      producer = given == kNoId ? kNoId : trace_.tensor(given).producer;
+    }
+    if (producer == kNoId) return false;
+    const tf::OpDef* maker = tf::FindOpDef(trace_.str(trace_.op(producer).type));
+    return maker != nullptr && TakesFromIterator(*maker);
+  };
+  const bool hands_on = def.name == "Identity" && trace_.op(id).outputs.count == 1 &&
+                        trace_.tensor(trace_.op(id).outputs.first).dtype == DType::kVariant;
+  if (!interp::HasInput(def, "optional") && !hands_on) return false;
+  return std::ranges::any_of(trace_.inputs(id), holds_element);
 }
 
 bool Replayer::IsVariableOp(OpId id) const {
@@ -211,7 +263,12 @@ Verdict Replayer::JudgeRead(OpId id) {
     if (IsOurs(value->status())) error_ = value->status();
     return NotKept(Name(id) + ": the value that was read was not kept");
   }
-  if (SameBits(*held, *recorded)) return Proved("version_history");
+  if (SameBits(*held, *recorded)) {
+    if (version->index == 0 || version->writer != kNoId) return Proved("version_history");
+    return Declared("version_history",
+                    fmt::format("{} gives version {} of {}, which no op of the recording wrote",
+                                Name(id), access.version, variable));
+  }
   const Difference difference = replay::Compare(*held, *recorded, std::nullopt);
   return Failed("version history",
                 fmt::format("{} does not give version {} of {}: {}", Name(id), access.version,
@@ -246,7 +303,7 @@ Verdict Replayer::Within() {
 }
 
 bool Replayer::RanElsewhere(const Setup& setup, const Outcome& outcome) const {
-  if (setup.on_device || setup.device.empty() || outcome.outputs.empty()) return false;
+  if (setup.device.empty() || outcome.outputs.empty()) return false;
   const tf::StatusPtr status = tf::NewStatus();
   const char* device =
       tf::Api().TFE_TensorHandleDeviceName(outcome.outputs.front().get(), status.get());
@@ -290,10 +347,11 @@ Verdict Replayer::JudgeRun(OpId id, bool on_device) {
                                                      : Unverified("inputs", message);
   }
   Outcome outcome = Run(id, *setup);
-  if (outcome.ok() && RanElsewhere(*setup, outcome)) return JudgeRun(id, true);
+  if (outcome.ok() && RanElsewhere(*setup, outcome)) {
+    return on_device ? NoSuchDevice(id) : JudgeRun(id, true);
+  }
   const bool failed_then = trace_.op(id).error != 0;
-  if (!outcome.ok() && (!failed_then || CannotRunHere(outcome))) return JudgeError(id, outcome);
-  if (!outcome.ok()) return Proved("replayed");
+  if (!outcome.ok()) return failed_then ? JudgeFailure(id, outcome) : JudgeError(id, outcome);
   if (failed_then) {
     return Unverified("replay", Name(id) + " failed in the recording and does not fail here");
   }
@@ -305,6 +363,24 @@ Verdict Replayer::JudgeRun(OpId id, bool on_device) {
   const bool whole = trace_.op(id).kind == OpKind::kCall || trace_.op(id).opaque_reason != 0 ||
                      IsPartitionedCall(setup->type);
   return Proved(whole ? "replayed_whole" : "replayed");
+}
+
+// TensorFlow puts an op that asks for a device that is not there on another one.
+Verdict Replayer::NoSuchDevice(OpId id) const {
+  return Unverified("kernel", Name(id) + " ran on " +
+                                  std::string(trace_.str(trace_.op(id).device)) +
+                                  ", and no such device is here");
+}
+
+// Of an op that failed in the recording, and does so here.
+Verdict Replayer::JudgeFailure(OpId id, const Outcome& outcome) const {
+  const std::string recorded = FirstLine(std::string(trace_.str(trace_.op(id).error)));
+  const std::string now = FirstLine(outcome.message);
+  if (recorded == now) return Proved("replayed");
+  if (CannotRunHere(outcome)) return JudgeError(id, outcome);
+  if (!options_.same_tensorflow) return Proved("replayed");
+  return Unverified("replay", Name(id) + " failed in the recording with \"" + recorded +
+                                  "\", and here with \"" + now + "\"");
 }
 
 Verdict Replayer::JudgeError(OpId id, const Outcome& outcome) const {

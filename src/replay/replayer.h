@@ -48,6 +48,7 @@ class Replayer {
   // For an op that Judge has proved by running it: the same again, with fresh variables.
   Result<Setup> Prepare(OpId id);
   Outcome Run(OpId id, const Setup& setup);
+  size_t NumOutputs(OpId id, const Setup& setup) const;
 
   // What the op gave, and what it left in each variable that it took; nullopt for what has no bytes
   // or was not kept.
@@ -81,6 +82,8 @@ class Replayer {
   Verdict JudgeRun(OpId id, bool on_device);
   bool RanElsewhere(const Setup& setup, const Outcome& outcome) const;
   Verdict JudgeError(OpId id, const Outcome& outcome) const;
+  Verdict JudgeFailure(OpId id, const Outcome& outcome) const;
+  Verdict NoSuchDevice(OpId id) const;
 
   std::optional<Verdict> Compare(OpId id, const Setup& setup, Outcome& outcome, bool& exact);
   std::optional<Verdict> CompareTensor(OpId id, const std::string& what, TensorId recorded,
@@ -92,6 +95,7 @@ class Replayer {
 
   std::map<VariableId, VariableUse> UsesOf(OpId id) const;
   bool IsVariableOp(OpId id) const;
+  bool TakesNextElement(OpId id, const tf::OpDef& def) const;
   // Of a variable that has no value yet, so that there is no version to tell.
   bool AsksWhetherSet(OpId id) const {
     return trace_.str(trace_.op(id).type) == "VarIsInitializedOp" &&
@@ -103,8 +107,9 @@ class Replayer {
   Sandbox& sandbox_;
   CompareOptions options_;
   History history_;
-  std::vector<bool> opened_;     // by op: a region says that it opened it
-  std::vector<bool> on_device_;  // by op: its device was asked for when it ran last
+  std::vector<bool> opened_;      // by op: a region says that it opened it
+  std::vector<bool> ran_inside_;  // by op: an op stands in what it opened
+  std::vector<bool> on_device_;   // by op: its device was asked for when it ran last
   std::unordered_map<TensorId, tf::HandlePtr> carried_;
   std::string distance_;  // of what the last op that was run gave, where it is not exact
   Status error_;

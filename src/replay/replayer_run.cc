@@ -4,12 +4,16 @@
 
 #include <fmt/format.h>
 
+#include "interp/body.h"
 #include "replay/replayer.h"
 #include "replay/values.h"
 #include "trace/attrs.h"
 
 namespace flowscope::replay {
 namespace {
+
+// As many outputs as an op has that nothing is known of.
+constexpr size_t kAnyNumber = 1024;
 
 bool HasBytes(DType dtype) { return dtype == DType::kString || IsPlainBytes(dtype); }
 
@@ -106,7 +110,21 @@ Result<Replayer::Setup> Replayer::Prepare(OpId id) {
 
 Outcome Replayer::Run(OpId id, const Setup& setup) {
   return sandbox_.Run(setup.type, setup.attrs, setup.on_device ? setup.device : "", setup.inputs,
-                      trace_.op(id).outputs.count);
+                      NumOutputs(id, setup));
+}
+
+// Room for what it gives; the record of an op that failed does not tell.
+size_t Replayer::NumOutputs(OpId id, const Setup& setup) const {
+  const OpRecord& op = trace_.op(id);
+  const tf::OpDef* def = op.error == 0 ? nullptr : tf::FindOpDef(setup.type);
+  if (def == nullptr) return op.error == 0 ? op.outputs.count : kAnyNumber;
+  const interp::AttrList attrs(setup.attrs.begin(), setup.attrs.end());
+  size_t count = 0;
+  for (const tf::OpArg& output : def->outputs) {
+    const uint64_t length = interp::ArgLength(output, attrs).value_or(kAnyNumber);
+    count += std::min<uint64_t>(length, kAnyNumber);
+  }
+  return count;
 }
 
 std::optional<Verdict> Replayer::Compare(OpId id, const Setup& setup, Outcome& outcome,
@@ -132,7 +150,12 @@ std::optional<Verdict> Replayer::CompareTensor(OpId id, const std::string& what,
     return Failed("replay", fmt::format("{} of {} is {} in the record and {} here", what, Name(id),
                                         DTypeName(record.dtype), DTypeName(dtype)));
   }
-  if (!HasBytes(record.dtype)) return std::nullopt;
+  if (!HasBytes(record.dtype)) {
+    const bool is_handle = dtype == DType::kResource || dtype == DType::kVariant;
+    if (is_handle) return std::nullopt;
+    return Unverified("dtype", fmt::format("{} of {} is {}, whose values cannot be compared here",
+                                           what, Name(id), DTypeName(dtype)));
+  }
   const Result<Payload> recorded = Value(tensor);
   if (!recorded.ok()) {
     if (IsOurs(recorded.status())) error_ = recorded.status();
@@ -165,13 +188,17 @@ std::optional<Verdict> Replayer::CompareVariables(OpId id, const Setup& setup, b
   for (const auto& [variable, handle] : setup.variables) {
     const VariableUse& use = uses.at(variable);
     const VersionRecord* version = history_.Version(variable, use.after);
-    if (version == nullptr || version->value == kNoId) continue;
+    if (version == nullptr) continue;
     const std::string what = fmt::format("version {} of variable {} after", use.after,
                                          trace_.str(trace_.variable(variable).address));
     const Outcome now = sandbox_.Read(handle, trace_.variable(variable).dtype);
     if (!now.ok()) {
       if (!use.wrote) continue;  // an op that takes the variable away
       return Failed("replay", fmt::format("{} {}: {}", what, Name(id), FirstLine(now.message)));
+    }
+    if (version->value == kNoId) {
+      if (!use.wrote) continue;
+      return NotKept(fmt::format("the record has no value of {} {}", what, Name(id)));
     }
     auto verdict = CompareTensor(id, what, version->value, now.outputs.front().get(), exact);
     if (verdict) return verdict;
