@@ -12,13 +12,20 @@ import function_kinds
 import keras
 import kinds_control
 import kinds_library
+import kinds_programs
 import kinds_state
 import kinds_values
 import numpy as np
 import pytest
 from function_kinds import CLOSE, CLOSED, KINDS, STATE, Call
 
-MODULES = (kinds_control, kinds_values, kinds_state, kinds_library)  # which fill the tables
+MODULES = (
+    kinds_control,
+    kinds_values,
+    kinds_state,
+    kinds_library,
+    kinds_programs,
+)  # which fill the tables
 ALL = KINDS | STATE
 
 
