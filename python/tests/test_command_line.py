@@ -60,3 +60,15 @@ def test_every_op_inside_is_recorded(saved: SavedCase, tmp_path: Path) -> None:
     assert report["num_ops"] >= saved.least_ops
     assert report["error"] is None
     assert report["num_variables"] == saved.num_variables
+
+
+def test_a_folder_that_cannot_be_looked_into_is_not_called_empty(tmp_path: Path) -> None:
+    circle = tmp_path / "circle"
+    circle.symlink_to(circle)
+    made = run("trace", circle, check=4)
+    assert "circle cannot be read: Too many levels" in made.stderr
+    if os.geteuid() != 0:
+        closed = tmp_path / "closed"
+        closed.mkdir(mode=0)
+        made = run("trace", closed, check=4)
+        assert "closed cannot be looked into: Permission" in made.stderr

@@ -129,6 +129,12 @@ def equal_parent_without_a_handle(f: Forger) -> None:
     f.set_parent("relu_1", 0, f.tensor(twin.label), "0")
 
 
+def equal_parent_and_another_recorder(f: Forger) -> None:
+    """What other recorders do not tell is no excuse for what this one does."""
+    equal_parent_without_a_handle(f)
+    f.run("UPDATE info SET value = 'callbacks' WHERE key = 'recorder'")
+
+
 def last_op_dropped(f: Forger) -> None:
     last = len(f.labels) - 1
     f.run("UPDATE outputs SET tensor = ?", f.tensor("elu_1"))
@@ -252,6 +258,7 @@ FORGERIES = [
     parent_of_another_value,
     parent_without_a_handle,
     equal_parent_without_a_handle,
+    equal_parent_and_another_recorder,
     last_op_dropped,
     an_op_twice,
     two_ops_reordered,

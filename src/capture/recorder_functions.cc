@@ -17,7 +17,7 @@ std::shared_ptr<interp::PlanCache> Recorder::Plans() {
 
 std::string Recorder::FunctionOf(OpId call) const {
   const OpRecord& op = builder_.tables().ops[call];
-  const std::string type(builder_.tables().strings.View(op.type));
+  std::string type(builder_.tables().strings.View(op.type));
   if (type != "PartitionedCall" && type != "StatefulPartitionedCall") return type;
   const Result<std::map<std::string, std::string>> attrs =
       SplitAttrs(builder_.tables().attrs.View(op.attrs));

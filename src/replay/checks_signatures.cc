@@ -91,7 +91,7 @@ std::string Problem(const Trace& trace, OpId id, const tf::OpDef& def,
 
 CheckResult CheckSignatures(const Trace& trace, bool same_version) {
   CheckResult result;
-  const bool told_all = trace.info().recorder == "hook";
+  const bool told_all = trace.info().recorder != "callbacks";
   for (OpId id = 0; id < trace.num_ops(); ++id) {
     const OpRecord& op = trace.op(id);
     if (op.run_counter == 0 || (op.attrs == 0 && !told_all)) continue;

@@ -61,7 +61,7 @@ void CheckVariableHandles(const Trace& trace, CheckResult& result) {
 void CheckHandlesAreTold(const Trace& trace, CheckResult& result) {
   const auto is_told = [](const EdgeRecord& edge) { return edge.handle != 0; };
   const std::vector<EdgeRecord>& edges = trace.tables().edges;
-  if (trace.info().recorder != "hook" || std::ranges::none_of(edges, is_told)) return;
+  if (std::ranges::none_of(edges, is_told)) return;
   for (OpId id = 0; id < trace.num_ops(); ++id) {
     if (std::ranges::all_of(trace.inputs(id), is_told)) continue;
     FailAt(result, "handles", id, trace,

@@ -127,7 +127,7 @@ std::optional<Verdict> Replayer::JudgeCall(OpId id, const tf::OpDef* def) const 
         !ran_inside_[id] && op.error == 0 && op.outputs.count > 0 && !IsVariableOp(id);
     return gives_what_it_took ? std::nullopt : std::optional(Proved("opened_call"));
   }
-  if (op.error != 0 || trace_.info().recorder != "hook") return std::nullopt;
+  if (op.error != 0 || trace_.info().recorder == "callbacks") return std::nullopt;
   return Failed("opened call", Name(id) + " neither has ops inside nor says why it was not opened");
 }
 
@@ -320,6 +320,10 @@ Verdict Replayer::JudgeRun(OpId id) {
     on_device_[id] = false;
   }
   if (verdict.standing != Standing::kFailed) return verdict;
+  if (trace_.op(id).attrs == 0 && trace_.info().recorder == "callbacks") {
+    return Unverified("attributes", "op callbacks do not tell the attributes of " + Name(id) +
+                                        ", and without them " + verdict.message);
+  }
   switch (LookAtOrder(*this, id)) {
     case Order::kVaries:
       return Unverified("deterministic", Name(id) +

@@ -13,13 +13,19 @@ constexpr std::string_view kFile = "saved_model.pb";
 // What is there instead of a SavedModel, in words.
 Status WhatIsThere(const std::filesystem::path& dir) {
   std::error_code error;
-  if (!std::filesystem::exists(dir, error)) return NotFound(dir.string() + " does not exist");
+  if (!std::filesystem::exists(dir, error)) {
+    if (error) return IoError(dir.string() + " cannot be read: " + error.message());
+    return NotFound(dir.string() + " does not exist");
+  }
   if (!std::filesystem::is_directory(dir, error)) {
     return InvalidArgument(dir.string() +
                            " is a file; expected the folder of a SavedModel, which "
                            "holds " +
                            std::string(kFile));
   }
+  // A folder that nobody may look into has no file that anybody sees.
+  (void)std::filesystem::exists(dir / kFile, error);
+  if (error) return IoError(dir.string() + " cannot be looked into: " + error.message());
   const char* hint = std::filesystem::exists(dir / "saved_model.pbtxt", error)
                          ? "; it has a saved_model.pbtxt, which is not read: save it in binary form"
                          : "";
