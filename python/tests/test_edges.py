@@ -95,6 +95,20 @@ def test_the_address_of_a_copy_comes_back() -> None:
     assert fs.trace(model, matrix()).lint() == []
 
 
+@pytest.mark.parametrize("save", ["none", "mul*", "exp*"])
+def test_dlpack_of_a_value_that_is_not_kept(save: str) -> None:
+    def model(x: Any) -> Any:
+        y = dlpack_round_trip(tf.exp(tf.nn.relu(x)))
+        for _ in range(20):  # memory that could be used again
+            x = tf.tanh(x)
+        return y * dlpack_round_trip(x)
+
+    trace = fs.trace(model, matrix(), save=save)
+    assert trace.lint() == []
+    assert [parent.type for parent in only(trace, "Mul").parents] == ["Exp", "Tanh"]
+    assert trace.completeness["unexplained"] == 0
+
+
 def test_identity_is_an_op() -> None:
     trace = record(lambda x: tf.identity(tf.nn.relu(x)) + 1.0, matrix())
     assert only(trace, "Identity").parents == [only(trace, "Relu")]

@@ -54,11 +54,16 @@ void AddInput(TFE_Op* op, TFE_TensorHandle* handle, TF_Status* status) {
   tf::Api().TFE_OpAddInput(op, handle, status);
 }
 
+void* ToDLPack(TFE_TensorHandle* handle, TF_Status* status) {
+  if (Recorder* recorder = Recorder::Current()) recorder->OnExport(handle);
+  return tf::Api().HandleToDLPack(handle, status);
+}
+
 }  // namespace
 
 const tf::HookTargets& RecorderTargets() {
-  static const tf::HookTargets targets{Execute,      DeleteHandle, CopySharing,
-                                       CopyToDevice, Resolve,      AddInput};
+  static const tf::HookTargets targets{Execute, DeleteHandle, CopySharing, CopyToDevice,
+                                       Resolve, AddInput,     ToDLPack};
   return targets;
 }
 

@@ -133,6 +133,9 @@ class Recorder : public ScopeTarget {
   // `handle` is about to become the next input of `op`, which then holds it.
   void OnAddInput(TFE_Op* op, TFE_TensorHandle* handle);
   void OnValueRead(TFE_TensorHandle* handle);
+  // The value's memory is about to be shared through DLPack. It can come back as a new handle, so
+  // the value is held, also one that is not kept.
+  void OnExport(TFE_TensorHandle* handle);
 
   // Interpreter side.
   // The location of an op whose line has this key.

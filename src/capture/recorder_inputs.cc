@@ -259,6 +259,15 @@ void Recorder::OnValueRead(TFE_TensorHandle* handle) {
   if (const auto known = handles_.Find(handle)) values_read_.emplace_back(handle, known->tensor);
 }
 
+void Recorder::OnExport(TFE_TensorHandle* handle) {
+  const auto known = handles_.Find(handle);
+  if (!known || payloads_->Handle(known->tensor) != nullptr) return;  // a held one is found anyway
+  const void* address = tf::BufferAddress(handle);
+  if (address == nullptr) return;
+  payloads_->Pin(tf::ShareHandle(handle));
+  buffers_[address].push_back(known->tensor);
+}
+
 void Recorder::NoteOrigins(OpId source, TFE_TensorHandle* handle) {
   const TensorRecord made = DescribeTensor(builder_, handle, true);
   const std::string hash = HashOf(handle);

@@ -182,7 +182,7 @@ Status SavedModel::Restore() {
   PlainHost plain;
   const Result<interp::HeldHandles> restored =
       main_->Run(feeds, {std::string(saver.restore_op)}, plain);
-  const Status done = restored.ok() ? RestoreOriginals() : restored.status();
+  Status done = restored.ok() ? RestoreOriginals() : restored.status();
   if (done.ok()) return done;
   return {done.code(),
           "the variables of " + file_->dir() + " cannot be restored: " + done.message()};

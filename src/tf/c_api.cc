@@ -77,6 +77,7 @@ Result<CApi> ResolveAll(const std::string& tensorflow_dir) {
 #undef FLOWSCOPE_TF_FIND_REQUIRED
 #undef FLOWSCOPE_TF_FIND_OPTIONAL
   finder.Find(kResourceHandleSerialize, api.ResourceHandleSerialize, false);
+  finder.Find(kHandleToDLPack, api.HandleToDLPack, false);
   if (finder.missing().empty()) return api;
   const std::string version = api.TF_Version ? api.TF_Version() : "of unknown version";
   return Unavailable("TensorFlow " + version + " lacks " + finder.missing() +

@@ -117,11 +117,17 @@ struct CApi {
   // tensorflow::ResourceHandle::SerializeAsString() const. The C API hands out a resource tensor as
   // the C++ objects themselves and has no call that turns one into bytes. Optional.
   std::string (*ResourceHandleSerialize)(const void* resource_handle) = nullptr;
+  // tensorflow::TFE_HandleToDLPack, which is no part of the C API. Optional.
+  void* (*HandleToDLPack)(TFE_TensorHandle* handle, TF_Status* status) = nullptr;
 };
 
 // The table of this process. Only after LoadCApi or SetCApiForTesting succeeded.
 const CApi& Api();
 bool ApiLoaded();
+
+// The name under which TensorFlow exports CApi::HandleToDLPack.
+inline constexpr const char* kHandleToDLPack =
+    "_ZN10tensorflow18TFE_HandleToDLPackEP16TFE_TensorHandleP10TSL_Status";
 
 // Looks every entry up in the TensorFlow libraries that are already in this process, found under
 // `tensorflow_dir` (the package folder: libtensorflow_cc.so.2, libtensorflow_framework.so.2).

@@ -23,7 +23,8 @@ std::vector<std::string> HookedSymbols() {
           "TFE_TensorHandleCopySharingTensor",
           "TFE_TensorHandleCopyToDevice",
           "TFE_TensorHandleResolve",
-          "TFE_OpAddInput"};
+          "TFE_OpAddInput",
+          kHandleToDLPack};
 }
 
 template <typename Function>
@@ -37,7 +38,9 @@ std::vector<SlotTable::Target> MakeTargets(const HookTargets& targets) {
           MakeTarget(targets.copy_sharing, Api().TFE_TensorHandleCopySharingTensor),
           MakeTarget(targets.copy_to_device, Api().TFE_TensorHandleCopyToDevice),
           MakeTarget(targets.resolve, Api().TFE_TensorHandleResolve),
-          MakeTarget(targets.add_input, Api().TFE_OpAddInput)};
+          MakeTarget(targets.add_input, Api().TFE_OpAddInput),
+          MakeTarget(Api().HandleToDLPack != nullptr ? targets.to_dlpack : nullptr,
+                     Api().HandleToDLPack)};
 }
 
 struct HookState {

@@ -21,6 +21,7 @@ struct HookTargets {
                                       TF_Status*) = nullptr;
   TF_Tensor* (*resolve)(TFE_TensorHandle*, TF_Status*) = nullptr;  // a value is read into Python
   void (*add_input)(TFE_Op*, TFE_TensorHandle*, TF_Status*) = nullptr;
+  void* (*to_dlpack)(TFE_TensorHandle*, TF_Status*) = nullptr;
 
   bool operator==(const HookTargets&) const = default;
 };
