@@ -115,7 +115,7 @@ def main() -> int:
             results.append(result)
             print(line(result), flush=True)
     if chosen.files:
-        print("\nfiles: seconds, and what the budget allows\n")
+        print("\nfiles: seconds, and what the budget allows over a plain and over a synced copy\n")
         for result in (r for name in names for r in files.results(name, chosen.rounds)):
             results.append(result)
             print(files.line(result), flush=True)

@@ -81,3 +81,14 @@ if(TARGET flowscope_fake_runtime AND NOT FLOWSCOPE_TEST_FOLDERS)
   flowscope_fuzz(structure 10000 flowscope_library flowscope_fake_runtime)
   flowscope_fuzz(store 1500 flowscope_store)
 endif()
+
+# Saved traces cut and flipped at every position: a part of them as a test, all of them by
+# tests/prove/damage.py.
+if(NOT FLOWSCOPE_TEST_FOLDERS)
+  file(GLOB damage_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/damage/*.cc")
+  add_executable(every_position ${damage_sources})
+  target_link_libraries(every_position PRIVATE flowscope_store)
+  target_include_directories(every_position PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  add_test(NAME damage.every_position COMMAND every_position 4999 0)
+  set_tests_properties(damage.every_position PROPERTIES TIMEOUT 300)
+endif()

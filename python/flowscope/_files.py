@@ -5,7 +5,6 @@ Nothing here needs TensorFlow or Keras.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import importlib
 import os
@@ -54,14 +53,19 @@ def to_disk(
         overwrite: replace a trace that is there.
 
     Raises:
-        InvalidArgumentError: ``max_pending`` is no amount of bytes.
+        InvalidArgumentError: ``max_pending`` is no amount of bytes, or the path is no text.
 
     Example:
         >>> trace = fs.trace(model, x, storage=fs.to_disk("live.flow", overwrite=True))
         >>> fs.load("live.flow").num_ops == trace.num_ops
         True
     """
-    return ToDisk(os.fsdecode(path), _bytes(max_pending), retain_in_memory, overwrite)
+    name = os.fsdecode(path)
+    if "\0" in name or any("\ud800" <= letter <= "\udfff" for letter in name):
+        raise InvalidArgumentError(
+            f"path={name!r} is no name in UTF-8: stream to another name and rename the folder"
+        )
+    return ToDisk(name, _bytes(max_pending), retain_in_memory, overwrite)
 
 
 def _bytes(amount: str | int) -> int:
@@ -114,8 +118,8 @@ def load(path: str | os.PathLike[str]) -> _core.Trace:
     return _core.load(path)
 
 
-def write_parquet(table: _core.Table, path: str, overwrite: bool) -> None:
-    """Rows of a table through pyarrow, beside the path and renamed."""
+def write_parquet(table: _core.Table, beside: str, path: str) -> None:
+    """Rows of a table through pyarrow, to a file that gets the name ``path`` afterwards."""
     try:
         arrow = importlib.import_module("pyarrow")
         parquet = importlib.import_module("pyarrow.parquet")
@@ -124,19 +128,10 @@ def write_parquet(table: _core.Table, path: str, overwrite: bool) -> None:
             "parquet needs pyarrow, which is not installed: pip install pyarrow, or take "
             "format='csv'"
         ) from None
-    if os.path.exists(path) and not (overwrite and os.path.isfile(path)):
-        raise InvalidArgumentError(
-            f"{path} exists: pass overwrite=True to replace a file, or choose another name"
-        )
-    beside = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{os.getpid()}.tmp")
     try:
         parquet.write_table(arrow.table(table), beside)
-        os.replace(beside, path)
     except OSError as error:
         raise TraceIOError(f"{path} cannot be written: {error}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            os.remove(beside)
 
 
 def repair(path: str | os.PathLike[str]) -> None:

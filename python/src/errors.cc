@@ -36,7 +36,11 @@ const char* ErrorClass(StatusCode code) {
 void Check(const Status& status) {
   if (status.ok()) return;
   const nb::object error = nb::module_::import_("flowscope.errors").attr(ErrorClass(status.code()));
-  PyErr_SetString(error.ptr(), status.message().c_str());
+  // A message can name a file whose name is no text.
+  const std::string& text = status.message();
+  const auto size = static_cast<Py_ssize_t>(text.size());
+  const nb::object message = nb::steal(PyUnicode_DecodeUTF8(text.data(), size, "surrogateescape"));
+  PyErr_SetObject(error.ptr(), message.ptr());
   throw nb::python_error();
 }
 

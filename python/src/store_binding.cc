@@ -8,6 +8,7 @@
 #include "bindings.h"
 #include "errors.h"
 #include "export/export.h"
+#include "export/new_file.h"
 #include "selectors.h"
 #include "store/reader.h"
 #include "store/sqlite.h"
@@ -52,8 +53,15 @@ std::vector<std::string> ConfigsOf(const TraceObject& object) {
   return configs;
 }
 
+// The bytes that the system knows the file by, which need not be text.
 std::string PathText(nb::handle path) {
-  return nb::cast<std::string>(nb::module_::import_("os").attr("fsdecode")(path));
+  const auto bytes = nb::cast<nb::bytes>(nb::module_::import_("os").attr("fsencode")(path));
+  std::string text(bytes.c_str(), bytes.size());
+  if (text.find('\0') != std::string::npos) {
+    Check(InvalidArgument("no file has a NUL character in its path: " +
+                          nb::cast<std::string>(nb::repr(path))));
+  }
+  return text;
 }
 
 bool Compresses(nb::handle compress) {
@@ -91,7 +99,9 @@ void ExportParquet(const Trace& trace, const std::vector<OpId>& ops, const std::
   TableObject table = options.table == "ops"     ? MakeTable(OpTable(trace, ops))
                       : options.table == "stats" ? MakeTable(StatsTable(trace, ops))
                                                  : MakeTable(NamedTable(trace, options.table));
-  nb::module_::import_("flowscope._files").attr("write_parquet")(table, path, options.overwrite);
+  exports::NewFile file = Unwrap(exports::NewFile::Create(path, options.overwrite));
+  nb::module_::import_("flowscope._files").attr("write_parquet")(table, file.beside(), path);
+  Check(file.PutIntoPlace());
 }
 
 void WarnOfLost(const exports::Exported& exported, const std::string& path) {

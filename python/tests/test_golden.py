@@ -29,7 +29,6 @@ CHANGING = [
     (r'"duration_(ms|us)": [0-9.e-]+', r'"duration_\1": <time>'),
     (r"(?m)^(WARNING: All log messages|[IWE]\d{4} |\d{4}-\d\d-\d\d ).*\n", ""),
     (r"Linux \S+", "<machine>"),
-    (r"\.\d+-\d+\.tmp", ".<temporary>"),
 ]
 
 

@@ -372,9 +372,9 @@ def test_a_kill_leaves_a_true_record(seed: int, tmp_path: Path) -> None:
     run("repair", cut)
     assert run("ops", cut, "--json").stdout == before
     assert run("validate", cut, check=None).returncode in (0, 2, 3)
-    # A kill while the end was written leaves that beginning too, hidden and never read.
-    left = [name for name in os.listdir(cut) if not name.startswith(".")]
-    assert all(name.endswith((".sqlite", ".safetensors")) for name in left), os.listdir(cut)
+    left = os.listdir(cut)
+    assert all(name.endswith((".sqlite", ".safetensors")) for name in left), left
+    assert os.listdir(tmp_path / "..") and not list(tmp_path.glob(".cut*")), os.listdir(tmp_path)
 
 
 class TestAStrangerAtTheCommand:

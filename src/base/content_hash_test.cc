@@ -1,3 +1,5 @@
+#include "base/content_hash.h"
+
 #include <set>
 #include <vector>
 
@@ -20,6 +22,17 @@ TEST(ContentHashTest, EqualContentHasEqualHash) {
   EXPECT_EQ(hash.find_first_not_of("0123456789abcdef"), std::string::npos);
   EXPECT_EQ(ContentHash(Misaligned(payload, 3)), hash);
   EXPECT_EQ(HashOf(DType::kInt32, {2, 2}, {1, 2, 3, 4}), hash);
+}
+
+TEST(ContentHashTest, TextAndNumberAreTheSame) {
+  const ContentKey key{0x0123456789abcdef, 0x8};
+  EXPECT_EQ(key.Hex(), "0123456789abcdef0000000000000008");
+  EXPECT_TRUE(ContentKey::FromHex(key.Hex()) == key);
+  for (const char* wrong :
+       {"", "0123456789abcdef000000000000000", "0123456789ABCDEF0000000000000008",
+        "0123456789abcdef-000000000000008", "0123456789abcdefx00000000000000x"}) {
+    EXPECT_FALSE(ContentKey::FromHex(wrong).has_value()) << wrong;
+  }
 }
 
 TEST(ContentHashTest, DTypeShapeAndBytesAllCount) {

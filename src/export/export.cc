@@ -77,9 +77,12 @@ Result<Exported> Export(const Trace& trace, std::span<const OpId> ops, const std
   }
   Result<NewFile> file = NewFile::Create(path, options.overwrite);
   if (!file.ok()) return file.status();
-  FLOWSCOPE_RETURN_IF_ERROR(*format == "csv"   ? WriteCsv(trace, ops, options, file->TakeFile())
-                            : *format == "npz" ? WriteNpz(trace, values, file->TakeFile())
-                                               : WriteSafetensors(trace, values, file->TakeFile()));
+  Result<store::File> open = file->Open();
+  if (!open.ok()) return open.status();
+  store::File to = std::move(open).value();
+  FLOWSCOPE_RETURN_IF_ERROR(*format == "csv"   ? WriteCsv(trace, ops, options, std::move(to))
+                            : *format == "npz" ? WriteNpz(trace, values, std::move(to))
+                                               : WriteSafetensors(trace, values, std::move(to)));
   FLOWSCOPE_RETURN_IF_ERROR(file->PutIntoPlace());
   return exported;
 }

@@ -14,20 +14,10 @@ Result<NewFile> NewFile::Create(const std::string& path, bool overwrite) {
                              "replace it, or choose another name");
     }
   }
-  std::string temporary = store::TemporaryBeside(path);
-  Result<store::File> file = store::File::Create(temporary);
-  if (!file.ok()) return store::SystemError("write", path);
-  return NewFile(path, std::move(temporary), std::move(file).value());
-}
-
-NewFile::~NewFile() {
-  if (!temporary_.empty()) (void)store::RemoveFile(temporary_);
-}
-
-Status NewFile::PutIntoPlace() {
-  FLOWSCOPE_RETURN_IF_ERROR(store::Rename(temporary_, path_));
-  temporary_.clear();
-  return Status::Ok();
+  store::RemoveAbandoned(path);
+  Result<store::Temporary> made = store::Temporary::PlainFile(path);
+  if (!made.ok()) return made.status();
+  return NewFile(path, std::move(made).value());
 }
 
 }  // namespace flowscope::exports

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "store/files.h"
+#include "store/temporary.h"
 
 namespace flowscope::exports {
 
@@ -14,24 +14,18 @@ class NewFile {
  public:
   // InvalidArgument for a path where something is already, a plain file only where `overwrite`.
   static Result<NewFile> Create(const std::string& path, bool overwrite);
-  ~NewFile();
-  NewFile(NewFile&& other) noexcept
-      : path_(std::move(other.path_)),
-        temporary_(std::exchange(other.temporary_, {})),
-        file_(std::move(other.file_)) {}
-  NewFile& operator=(NewFile&&) = delete;
 
-  // To be closed by whoever takes it.
-  store::File TakeFile() { return std::move(file_); }
-  Status PutIntoPlace();
+  // What is to be written, by whoever opens it.
+  const std::string& beside() const { return made_.path(); }
+  Result<store::File> Open() const { return made_.Open(); }
+  Status PutIntoPlace() { return made_.MoveTo(path_); }
 
  private:
-  NewFile(std::string path, std::string temporary, store::File file)
-      : path_(std::move(path)), temporary_(std::move(temporary)), file_(std::move(file)) {}
+  NewFile(std::string path, store::Temporary made)
+      : path_(std::move(path)), made_(std::move(made)) {}
 
   std::string path_;
-  std::string temporary_;  // empty once it is in place
-  store::File file_;
+  store::Temporary made_;
 };
 
 }  // namespace flowscope::exports

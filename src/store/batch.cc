@@ -15,16 +15,16 @@ constexpr int64_t kWholeNs = 1'000'000'000;
 // Rows that are filled in when what they tell of has ended.
 bool Unfinished(const OpRecord& op) { return op.run_counter != 0 && op.duration_ns == 0; }
 bool Unfinished(const ModuleCallRecord& call) { return call.duration_ns == 0; }
+bool Unfinished(const VersionRecord& version) { return version.value == kNoId; }
 template <typename Record>
 bool Unfinished(const Record&) {
   return false;
 }
 
-// Small tables whose rows change at any time: written whole once a second.
+// Tables as small as the model, whose rows change at any time: written whole once a second.
 template <typename Record>
 constexpr bool kChangesInPlace =
-    std::is_same_v<Record, ModuleRecord> || std::is_same_v<Record, VariableRecord> ||
-    std::is_same_v<Record, VersionRecord>;
+    std::is_same_v<Record, ModuleRecord> || std::is_same_v<Record, VariableRecord>;
 
 // The places of lines are known at the end only.
 OpRecord Copy(const OpRecord& op) {

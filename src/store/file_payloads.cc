@@ -82,13 +82,13 @@ TableShape StatsShape() {
   return shape;
 }
 
-void AppendPayloadCells(const StoredValue& value, std::vector<Cell>& cells) {
+void AppendPayloadCells(const StoredValue& value, const Cell& hash, std::vector<Cell>& cells) {
   cells.push_back(IntegerCell(value.shard));
   cells.push_back(IntegerCell(value.entry));
   cells.push_back(IntegerCell(static_cast<int64_t>(value.offset)));
   cells.push_back(IntegerCell(static_cast<int64_t>(value.nbytes)));
   cells.push_back(TextCell(EncodingName(value.encoding)));
-  cells.push_back(TextCell(value.hash));
+  cells.push_back(hash);
 }
 
 void AppendStatsCells(const Stats& stats, std::vector<Cell>& cells) {
@@ -128,7 +128,7 @@ Status FilePayloads::AddRow(const TableReader& table, const StructureFile& file)
   const Cell nbytes = At(table, "nbytes");
   const Cell entry = At(table, "entry");
   const auto encoding = EncodingFromName(At(table, "encoding").text);
-  const std::string_view hash = At(table, "hash").text;
+  const auto hash = ContentKey::FromHex(At(table, "hash").text);
   if (table.id() < 0 || static_cast<uint64_t>(table.id()) >= file.tables.tensors.size()) {
     return table.Wrong("tensor", "is out of range");
   }
@@ -138,8 +138,8 @@ Status FilePayloads::AddRow(const TableReader& table, const StructureFile& file)
   if (entry.integer < 0 || entry.integer >= kNoId) return table.Wrong("entry", "is out of range");
   if (offset.integer < 0 || nbytes.integer < 0) return table.Wrong("file_offset", "is negative");
   if (!encoding) return table.Wrong("encoding", "is not known to this version");
+  if (!hash) return table.Wrong("hash", "does not have 32 digits");
   Row row;
-  if (hash.size() != row.hash.size()) return table.Wrong("hash", "does not have 32 digits");
   row.tensor = static_cast<TensorId>(table.id());
   row.shard = static_cast<uint32_t>(shard.integer);
   row.entry = static_cast<TensorId>(entry.integer);
@@ -148,7 +148,7 @@ Status FilePayloads::AddRow(const TableReader& table, const StructureFile& file)
   row.encoding = *encoding;
   row.dtype = file.tables.tensors[row.tensor].dtype;
   row.dims = file.tables.tensors[row.tensor].dims;
-  std::copy(hash.begin(), hash.end(), row.hash.begin());
+  row.hash = *hash;
   rows_.push_back(row);
   return Status::Ok();
 }
@@ -226,7 +226,7 @@ Result<Payload> FilePayloads::Read(TensorId tensor) const {
   }
   std::atomic<bool>& verified = verified_[static_cast<size_t>(row - rows_.data())];
   if (!verified.load(std::memory_order_relaxed)) {
-    if (ContentHash(*payload) != std::string_view(row->hash.data(), row->hash.size())) {
+    if (ContentKeyOf(*payload) != row->hash) {
       return Corruption(where + ": the value is not the one that was written: its bytes changed");
     }
     verified.store(true, std::memory_order_relaxed);
@@ -237,15 +237,14 @@ Result<Payload> FilePayloads::Read(TensorId tensor) const {
 std::optional<std::string> FilePayloads::StoredHash(TensorId tensor) const {
   const Row* row = Find(tensor);
   if (row == nullptr) return std::nullopt;
-  return std::string(row->hash.data(), row->hash.size());
+  return row->hash.Hex();
 }
 
 std::vector<ValueRow> FilePayloads::Values() const {
   std::vector<ValueRow> values;
   for (const Row& row : rows_) {
-    values.push_back({row.tensor,
-                      {row.shard, row.entry, row.offset, row.nbytes, row.encoding,
-                       std::string(row.hash.data(), row.hash.size())}});
+    values.push_back(
+        {row.tensor, {row.shard, row.entry, row.offset, row.nbytes, row.encoding, row.hash}});
   }
   return values;
 }

@@ -18,8 +18,8 @@ namespace flowscope::store {
 TableShape PayloadsShape();
 TableShape StatsShape();
 
-// Cells of a row; their text lives in what they are made of.
-void AppendPayloadCells(const StoredValue& value, std::vector<Cell>& cells);
+// Cells of a row; their text lives in what they are made of. `hash`: the value's, in hex.
+void AppendPayloadCells(const StoredValue& value, const Cell& hash, std::vector<Cell>& cells);
 void AppendStatsCells(const Stats& stats, std::vector<Cell>& cells);
 
 class FilePayloads : public PayloadSource {
@@ -51,7 +51,7 @@ class FilePayloads : public PayloadSource {
     uint32_t dims = 0;
     DType dtype = DType::kInvalid;
     Encoding encoding = Encoding::kRaw;
-    std::array<char, 32> hash{};
+    ContentKey hash;
   };
   struct Shard {
     Member member;

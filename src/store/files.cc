@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -18,7 +18,6 @@ namespace flowscope::store {
 namespace {
 
 constexpr mode_t kFileMode = 0644;
-constexpr mode_t kFolderMode = 0755;
 
 }  // namespace
 
@@ -79,6 +78,12 @@ Status File::Sync() {
   return Status::Ok();
 }
 
+// Where it fails, Sync waits for all of it.
+void File::BeginSync(uint64_t offset, uint64_t nbytes) const {
+  (void)::sync_file_range(fd_, static_cast<off_t>(offset), static_cast<off_t>(nbytes),
+                          SYNC_FILE_RANGE_WRITE);
+}
+
 Status File::Close() {
   if (fd_ < 0) return Status::Ok();
   if (::close(std::exchange(fd_, -1)) != 0) return SystemError("close", path_);
@@ -115,31 +120,60 @@ std::string WithoutTrailingSlash(std::string path) {
   return path;
 }
 
-std::string TemporaryBeside(const std::string& path) {
-  static std::atomic<uint32_t> number = 0;
-  const size_t slash = path.rfind('/');
-  const size_t name = slash == std::string::npos ? 0 : slash + 1;
-  return fmt::format("{}.{}.{}-{}.tmp", path.substr(0, name), path.substr(name), ::getpid(),
-                     number++);
+std::string ResolvedPath(const std::string& path) {
+  std::error_code error;
+  const auto found = std::filesystem::canonical(path, error);
+  if (!error) return found.string();
+  const auto absolute = std::filesystem::absolute(WithoutTrailingSlash(path), error);
+  return error ? path : absolute.string();
 }
 
-Status MakeFolder(const std::string& path) {
-  if (::mkdir(path.c_str(), kFolderMode) != 0) return SystemError("make folder", path);
-  return Status::Ok();
+namespace {
+
+struct CloseEntries {
+  void operator()(DIR* entries) const { ::closedir(entries); }
+};
+using Entries = std::unique_ptr<DIR, CloseEntries>;
+
+// No link: what it leads to is not what the name says.
+Result<Entries> OpenEntries(const std::string& folder) {
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return SystemError("read folder", folder);
+  Entries entries(::fdopendir(fd));
+  if (entries == nullptr) {
+    ::close(fd);
+    return SystemError("read folder", folder);
+  }
+  return entries;
+}
+
+template <typename Visit>
+void ForNames(DIR* entries, Visit visit) {
+  while (const dirent* entry = ::readdir(entries)) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") visit(entry->d_name);
+  }
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> NamesIn(const std::string& folder) {
+  const Result<Entries> entries = OpenEntries(folder);
+  if (!entries.ok()) return entries.status();
+  std::vector<std::string> names;
+  ForNames(entries->get(), [&names](const char* name) { names.emplace_back(name); });
+  return names;
 }
 
 Status RemoveFlat(const std::string& folder) {
-  DIR* entries = ::opendir(folder.c_str());
-  if (entries == nullptr) return SystemError("read folder", folder);
+  const Result<Entries> entries = OpenEntries(folder);
+  if (!entries.ok()) return entries.status();
   Status status;
-  while (const dirent* entry = ::readdir(entries)) {
-    const std::string_view name = entry->d_name;
-    if (name == "." || name == "..") continue;
-    if (::unlinkat(::dirfd(entries), entry->d_name, 0) != 0) {
-      status = SystemError("remove", folder + "/" + entry->d_name);
+  ForNames(entries->get(), [&](const char* name) {
+    if (::unlinkat(::dirfd(entries->get()), name, 0) != 0) {
+      status = SystemError("remove", folder + "/" + name);
     }
-  }
-  ::closedir(entries);
+  });
   if (!status.ok()) return status;
   if (::rmdir(folder.c_str()) != 0) return SystemError("remove folder", folder);
   return Status::Ok();
@@ -159,7 +193,9 @@ Status Exchange(const std::string& from, const std::string& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) {
     return Status::Ok();
   }
-  const std::string aside = TemporaryBeside(to);
+  const size_t slash = to.rfind('/');
+  const size_t name = slash == std::string::npos ? 0 : slash + 1;
+  const std::string aside = fmt::format("{}.{}.old", to.substr(0, name), to.substr(name));
   FLOWSCOPE_RETURN_IF_ERROR(Rename(to, aside));
   if (const Status moved = Rename(from, to); !moved.ok()) {
     (void)Rename(aside, to);

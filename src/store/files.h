@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/status.h"
 
@@ -37,6 +38,8 @@ class File {
   Status WriteAt(uint64_t offset, const void* data, size_t nbytes);
   // What was written is on the disk afterwards.
   Status Sync();
+  // The disk begins to take these bytes, so that there is less to wait for later.
+  void BeginSync(uint64_t offset, uint64_t nbytes) const;
   Status Close();
 
  private:
@@ -65,14 +68,18 @@ bool IsFolder(const std::string& path);
 bool Exists(const std::string& path);
 // "a/b.flow/" -> "a/b.flow"
 std::string WithoutTrailingSlash(std::string path);
-// A new folder or file name beside `path`, hidden and of this process.
-std::string TemporaryBeside(const std::string& path);
-Status MakeFolder(const std::string& path);
-// Removes a folder of ours and the plain files in it; what is not ours stays and is an error.
+// Absolute, so that a program may change its folder meanwhile, without a slash at the end, and with
+// what a link leads to in place of the link: what is written stands beside its target.
+std::string ResolvedPath(const std::string& path);
+// Names in a folder, without order.
+Result<std::vector<std::string>> NamesIn(const std::string& folder);
+// Removes a folder of ours and the plain files in it; what is not ours stays and is an error. A
+// link to a folder is none.
 Status RemoveFlat(const std::string& folder);
 Status RemoveFile(const std::string& path);
 Status Rename(const std::string& from, const std::string& to);
-// Puts each under the other's name, in one step where the file system can.
+// Puts each under the other's name, in one step where the file system can. Elsewhere `to` stands as
+// ".NAME.old" beside its place for a moment, and nothing ever removes that but its owner.
 Status Exchange(const std::string& from, const std::string& to);
 // What the file holds, or which names stand in the folder, is on the disk afterwards.
 Status SyncPath(const std::string& path);

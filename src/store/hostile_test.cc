@@ -51,6 +51,15 @@ TEST_F(HostileTest, AnyBitOfTheDatabaseMayFlip) {
   EXPECT_GT(refused, flipped / 20);
 }
 
+TEST_F(HostileTest, AColumnByAnotherNameIsNoticed) {
+  const std::string path = SaveSmall();
+  ChangeDatabase(path, "ALTER TABLE \"sites\" RENAME COLUMN \"ordinal\" TO \"ordinaj\"");
+  const Status status = Load(path);
+  EXPECT_EQ(status.code(), StatusCode::kCorruption);
+  EXPECT_NE(status.message().find("table sites has other columns"), std::string::npos)
+      << status.message();
+}
+
 TEST_F(HostileTest, TheDatabaseMayEndAnywhere) {
   const std::string path = SaveSmall();
   const std::string name = path + "/trace.sqlite";

@@ -18,7 +18,11 @@ Result<std::unique_ptr<Container>> OpenContainer(const std::string& path) {
     return NotFound(fmt::format("there is no {}: a trace is a folder NAME{} or a file NAME{}", path,
                                 kFolderSuffix, kZipSuffix));
   }
-  return IsFolder(path) ? OpenFolder(path) : OpenZip(path);
+  if (IsFolder(path)) return OpenFolder(path);
+  if (path.substr(path.rfind('/') + 1) == kDatabaseName) {
+    return InvalidArgument(path + " is a part of a trace: give the folder that holds it");
+  }
+  return OpenZip(path);
 }
 
 }  // namespace

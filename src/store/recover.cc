@@ -1,11 +1,15 @@
 #include "store/recover.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <string_view>
-#include <utility>
+
+#include <fmt/format.h>
 
 #include "store/files.h"
 #include "store/sqlite.h"
+#include "store/temporary.h"
 #include "store/trace_format.h"
 
 namespace flowscope::store {
@@ -16,28 +20,15 @@ constexpr std::string_view kLogs[] = {"-wal", "-journal"};
 constexpr size_t kVersionByte = 18;
 constexpr char kLogVersion = 2;
 
-// A folder for a moment.
-class PrivateFolder {
- public:
-  static Result<PrivateFolder> Make() {
-    const char* base = std::getenv("TMPDIR");
-    std::string pattern =
-        std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/flowscope-XXXXXX";
-    if (::mkdtemp(pattern.data()) == nullptr) return SystemError("make folder", pattern);
-    return PrivateFolder(std::move(pattern));
-  }
-  explicit PrivateFolder(std::string path) : path_(std::move(path)) {}
-  ~PrivateFolder() {
-    if (!path_.empty()) (void)RemoveFlat(path_);
-  }
-  PrivateFolder(PrivateFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  PrivateFolder& operator=(PrivateFolder&&) = delete;
-
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+// A folder of this user's alone, for a moment.
+Result<Temporary> MakePrivateFolder() {
+  constexpr mode_t kPrivate = 0700;
+  const char* base = std::getenv("TMPDIR");
+  const std::string folder = base != nullptr && *base != '\0' ? base : "/tmp";
+  const std::string target = fmt::format("{}/flowscope-{}", folder, ::geteuid());
+  RemoveAbandoned(target);
+  return Temporary::Folder(target, kPrivate);
+}
 
 Status CopyFile(const Container& from, const std::string& name, const std::string& folder) {
   const Result<Member> member = from.Open(name);
@@ -50,9 +41,11 @@ Status CopyFile(const Container& from, const std::string& name, const std::strin
 
 }  // namespace
 
-Status WorkLogIn(const std::string& path) {
-  Result<Database> database = Database::OpenOwn(path);
+Status WorkLogIn(const std::string& path, const std::string& shown) {
+  Result<Database> database = Database::OpenOwn(path, shown);
   if (!database.ok()) return database.status();
+  // A copy need not outlive a power failure.
+  if (path != shown) FLOWSCOPE_RETURN_IF_ERROR(database->Execute("PRAGMA synchronous=OFF"));
   FLOWSCOPE_RETURN_IF_ERROR(
       database->Execute("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE;"));
   return database->Close();
@@ -67,7 +60,7 @@ Result<Member> ReadDatabase(const std::string& folder) {
   bool logged = member->bytes.size() > kVersionByte && member->bytes[kVersionByte] == kLogVersion;
   for (const std::string_view log : kLogs) logged |= Exists(folder + "/" + name + std::string(log));
   if (!logged) return member;
-  const Result<PrivateFolder> copy = PrivateFolder::Make();
+  const Result<Temporary> copy = MakePrivateFolder();
   if (!copy.ok()) return copy.status();
   FLOWSCOPE_RETURN_IF_ERROR(CopyFile(**container, name, copy->path()));
   for (const std::string_view log : kLogs) {
@@ -75,7 +68,7 @@ Result<Member> ReadDatabase(const std::string& folder) {
     if (!Exists(folder + "/" + file)) continue;
     FLOWSCOPE_RETURN_IF_ERROR(CopyFile(**container, file, copy->path()));
   }
-  FLOWSCOPE_RETURN_IF_ERROR(WorkLogIn(copy->path() + "/" + name));
+  FLOWSCOPE_RETURN_IF_ERROR(WorkLogIn(copy->path() + "/" + name, folder + "/" + name));
   const Result<std::unique_ptr<Container>> worked = OpenFolder(copy->path());
   if (!worked.ok()) return worked.status();
   return (*worked)->Open(name);  // mapped, so it outlives the copy's name

@@ -12,7 +12,8 @@ namespace flowscope::store {
 // worked in in a private copy: the folder itself is only read.
 Result<Member> ReadDatabase(const std::string& folder);
 
-// Brings the committed part of the log into the database, which then needs none.
-Status WorkLogIn(const std::string& database);
+// Brings the committed part of the log into the database, which then needs none. Errors call it
+// `shown`; under another name it is a copy, for which the disk is not waited for.
+Status WorkLogIn(const std::string& database, const std::string& shown);
 
 }  // namespace flowscope::store

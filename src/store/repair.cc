@@ -11,6 +11,7 @@
 #include "store/open.h"
 #include "store/reader.h"
 #include "store/recover.h"
+#include "store/temporary.h"
 #include "store/trace_format.h"
 #include "store/whole_database.h"
 
@@ -75,34 +76,51 @@ std::map<uint32_t, std::vector<const ValueRow*>> ByShard(const std::vector<Value
   return shards;
 }
 
-// The last shard, where nothing that it holds was committed.
-Status RemoveUncommitted(const std::string& folder) {
-  uint32_t number = 0;
-  while (number < kMaxShards && Exists(folder + "/" + ShardName(number))) ++number;
-  return RemoveFile(folder + "/" + OpenShardName(number));
+// What a finished trace does not have: shards of which nothing was committed, and what was being
+// written when a recording or a repair was killed.
+bool IsLeftOver(std::string_view name) {
+  const bool open_shard = name.starts_with(kShardPrefix) && name.ends_with(kOpenShardSuffix);
+  const bool database = name.starts_with("." + std::string(kDatabaseName));
+  return open_shard || (database && IsTemporaryName(name));
+}
+
+Status RemoveLeftOvers(const std::string& folder) {
+  RemoveAbandoned(folder);
+  const Result<std::vector<std::string>> names = NamesIn(folder);
+  if (!names.ok()) return names.status();
+  for (const std::string& name : *names) {
+    if (!IsLeftOver(name)) continue;
+    FLOWSCOPE_RETURN_IF_ERROR(RemoveFile(folder + "/" + name));
+  }
+  return SyncPath(folder);
 }
 
 }  // namespace
 
 Status RepairTrace(const std::string& given) {
-  const std::string folder = WithoutTrailingSlash(given);
+  const std::string folder = ResolvedPath(given);
   if (!IsFolder(folder)) return NotFound("there is no folder " + folder);
+  const WriteMark mark = WriteMark::On(folder);
+  if (!mark.held() && IsBeingWritten(folder)) {
+    return InvalidArgument(folder + " is being written: a recording that goes on is not repaired");
+  }
   const std::string name = folder + "/" + std::string(kDatabaseName);
   // A log that is worked in where it stands is kept whole by SQLite whatever happens.
   Result<Opened> opened = Open(folder);
   if (!opened.ok()) return opened.status();
-  if (opened->file.complete) return Status::Ok();
+  if (opened->file.complete) return RemoveLeftOvers(folder);
   const std::vector<ValueRow> values = opened->payloads->Values();
   for (const auto& [number, rows] : ByShard(values)) {
     if (!Exists(folder + "/" + OpenShardName(number))) continue;
     FLOWSCOPE_RETURN_IF_ERROR(CloseShard(folder, number, rows, opened->file.tables));
   }
-  const std::string temporary = TemporaryBeside(name);
-  FLOWSCOPE_RETURN_IF_ERROR(WriteWholeDatabase(temporary, opened->file.tables, {}, values,
+  Result<Temporary> made = Temporary::PlainFile(name);
+  if (!made.ok()) return made.status();
+  FLOWSCOPE_RETURN_IF_ERROR(WriteWholeDatabase(made->path(), opened->file.tables, {}, values,
                                                opened->payloads->StatsRows()));
-  FLOWSCOPE_RETURN_IF_ERROR(WorkLogIn(name));
-  FLOWSCOPE_RETURN_IF_ERROR(Rename(temporary, name));
-  return RemoveUncommitted(folder);
+  FLOWSCOPE_RETURN_IF_ERROR(WorkLogIn(name, name));
+  FLOWSCOPE_RETURN_IF_ERROR(made->MoveTo(name));
+  return RemoveLeftOvers(folder);
 }
 
 }  // namespace flowscope::store

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/content_hash.h"
 #include "base/payload.h"
 #include "store/payload_codec.h"
 #include "trace/ids.h"
@@ -17,7 +18,7 @@ struct StoredValue {
   uint64_t offset = 0;     // in the file
   uint64_t nbytes = 0;     // in the file
   Encoding encoding = Encoding::kRaw;
-  std::string hash;  // ContentHash of the value
+  ContentKey hash;
 };
 
 std::string ShardName(uint32_t number);      // "tensors-00007.safetensors"

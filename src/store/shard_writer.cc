@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/stats.h"
 #include "store/trace_format.h"
 
 namespace flowscope::store {
@@ -12,6 +11,8 @@ namespace {
 // Smaller values are gathered before they are written.
 constexpr size_t kBufferBytes = size_t{1} << 20;
 constexpr size_t kSmallBytes = size_t{64} << 10;
+// The disk is given so much at a time, while more is being written.
+constexpr uint64_t kBytesToSync = uint64_t{8} << 20;
 constexpr uint64_t kLeastHeaderBytes = 4096;
 constexpr uint64_t kHeaderBytesPerValue = 256;
 
@@ -25,7 +26,7 @@ ShardLimits LimitsFor(size_t num_values) {
 
 Result<StoredValue> ShardWriter::Put(TensorId tensor, const Payload& payload) {
   StoredValue value;
-  value.hash = ContentHash(payload);
+  value.hash = ContentKeyOf(payload);
   const auto known = by_hash_.find(value.hash);
   if (known != by_hash_.end()) return known->second;
   const Encoded encoded = Encode(payload, compress_);
@@ -58,6 +59,7 @@ Status ShardWriter::OpenShard() {
   ++num_shards_;
   header_ = ShardHeader();
   data_size_ = 0;
+  syncing_ = 0;
   // Room for the header, empty as yet.
   const uint64_t nbytes = limits_.header_bytes;
   std::string room(sizeof(nbytes) + nbytes, ' ');
@@ -80,7 +82,7 @@ Status ShardWriter::Append(std::string_view bytes) {
     return buffer_.size() < kBufferBytes ? Status::Ok() : Flush();
   }
   FLOWSCOPE_RETURN_IF_ERROR(Flush());
-  FLOWSCOPE_RETURN_IF_ERROR(file_.WriteAt(data_begin() + data_size_, bytes.data(), bytes.size()));
+  FLOWSCOPE_RETURN_IF_ERROR(WriteData(data_begin() + data_size_, bytes));
   data_size_ += bytes.size();
   return Status::Ok();
 }
@@ -88,9 +90,18 @@ Status ShardWriter::Append(std::string_view bytes) {
 Status ShardWriter::Flush() {
   if (buffer_.empty()) return Status::Ok();
   const uint64_t begin = data_begin() + data_size_ - buffer_.size();
-  const Status status = file_.WriteAt(begin, buffer_.data(), buffer_.size());
+  const Status status = WriteData(begin, buffer_);
   buffer_.clear();
   return status;
+}
+
+Status ShardWriter::WriteData(uint64_t begin, std::string_view bytes) {
+  FLOWSCOPE_RETURN_IF_ERROR(file_.WriteAt(begin, bytes.data(), bytes.size()));
+  const uint64_t end = begin + bytes.size();
+  if (end - syncing_ < kBytesToSync) return Status::Ok();
+  file_.BeginSync(syncing_, end - syncing_);
+  syncing_ = end;
+  return Status::Ok();
 }
 
 Status ShardWriter::CloseShard() {

@@ -41,6 +41,7 @@ class ShardWriter {
   Status OpenShard();
   Status CloseShard();
   Status Append(std::string_view bytes);
+  Status WriteData(uint64_t begin, std::string_view bytes);
   Status Pad();
   bool Full(uint64_t nbytes, size_t rank) const;
   uint64_t data_begin() const { return sizeof(uint64_t) + limits_.header_bytes; }
@@ -52,9 +53,10 @@ class ShardWriter {
   ShardHeader header_;
   std::string buffer_;  // appended and not yet written
   uint64_t data_size_ = 0;
+  uint64_t syncing_ = 0;  // the disk has begun to take the file up to here
   uint32_t num_shards_ = 0;
   uint32_t num_closed_ = 0;
-  std::unordered_map<std::string, StoredValue> by_hash_;
+  std::unordered_map<ContentKey, StoredValue, ContentKeyHash> by_hash_;
 };
 
 }  // namespace flowscope::store

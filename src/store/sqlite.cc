@@ -141,8 +141,8 @@ Result<Database> Database::FromBytes(std::string_view bytes, const std::string& 
   return database;
 }
 
-Result<Database> Database::OpenOwn(const std::string& path) {
-  Result<Database> database = Open(path, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW);
+Result<Database> Database::OpenOwn(const std::string& path, const std::string& shown) {
+  Result<Database> database = Open(path, shown, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW);
   if (!database.ok()) return database;
   FLOWSCOPE_RETURN_IF_ERROR(database->Harden(1 << 30));
   return database;

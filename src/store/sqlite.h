@@ -39,6 +39,8 @@ class Statement {
   int num_columns() const;
   std::string_view ColumnName(int at) const;
   Cell Column(int at) const;
+  // For a process that was forked: what is its parent's is left as it is, and lost here.
+  void Abandon() { (void)statement_.release(); }
 
  private:
   friend class Database;
@@ -58,13 +60,15 @@ class Database {
   // The file's bytes, read-only. Nothing is executed that the file brings along, and no file is
   // opened: `bytes` must outlive the database.
   static Result<Database> FromBytes(std::string_view bytes, const std::string& path);
-  // A file of our own, with what its write-ahead log holds.
-  static Result<Database> OpenOwn(const std::string& path);
+  // A file of our own, with what its write-ahead log holds. Errors call it `shown`.
+  static Result<Database> OpenOwn(const std::string& path, const std::string& shown);
 
   Status Execute(const std::string& sql);
   Result<Statement> Prepare(const std::string& sql);
   const std::string& path() const { return path_; }
   Status Close();
+  // As Statement has it.
+  void Abandon() { (void)database_.release(); }
 
   static std::string_view Version() { return sqlite3_libversion(); }
 

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "store/file_payloads.h"
 #include "store/files.h"
+#include "store/process.h"
 #include "store/reader.h"
 #include "store/trace_format.h"
 #include "store/writer.h"
@@ -16,6 +18,8 @@ namespace {
 
 constexpr uint64_t kStreamHeaderBytes = kMaxHeaderBytes - sizeof(uint64_t);
 constexpr uint64_t kStreamShardBytes = uint64_t{256} << 20;
+// Fewer wait until a batch comes along.
+constexpr int64_t kBytesToWakeFor = int64_t{4} << 20;
 // Small values count too: each is a handle and a place in the queue.
 constexpr int64_t kBytesPerJob = 1024;
 
@@ -28,51 +32,63 @@ int64_t NowNs() {
 
 }  // namespace
 
-StreamWriter::StreamWriter(std::string path, const StreamOptions& options, Database database)
+StreamWriter::StreamWriter(std::string path, const StreamOptions& options, Database database,
+                           WriteMark mark)
     : path_(std::move(path)),
       options_(options),
+      generation_(ProcessGeneration()),
+      mark_(std::move(mark)),
       database_(std::move(database)),
       shards_(path_, {kStreamHeaderBytes, kStreamShardBytes}, options.compress) {}
 
 // Under the name stands a trace from the beginning, one without ops: made beside and renamed.
-Status StreamWriter::Prepare(const std::string& path, const StreamOptions& options) {
-  const std::string temporary = TemporaryBeside(path);
-  FLOWSCOPE_RETURN_IF_ERROR(MakeFolder(temporary));
-  const auto make = [&]() -> Status {
-    Result<Database> database =
-        Database::Create(temporary + "/" + std::string(kDatabaseName), true);
-    if (!database.ok()) return database.status();
-    StreamWriter first(temporary, options, std::move(database).value());
-    Batch empty = BatchMaker().Make(TraceTables(), NowNs());
-    FLOWSCOPE_RETURN_IF_ERROR(first.WriteBatch(empty));
-    first.inserts_.clear();
-    return first.database_->Close();
-  };
-  Status status = make();
-  if (status.ok()) status = MoveIntoPlace(temporary, path, options.overwrite);
-  if (!status.ok() && Exists(temporary)) (void)RemoveFlat(temporary);
-  return status;
+Result<WriteMark> StreamWriter::Prepare(const std::string& path, const StreamOptions& options) {
+  RemoveAbandoned(path);
+  Result<Temporary> made = Temporary::Folder(path);
+  if (!made.ok()) return made.status();
+  Result<Database> database =
+      Database::Create(made->path() + "/" + std::string(kDatabaseName), true);
+  if (!database.ok()) return database.status();
+  // An empty trace is nothing that a power failure could lose.
+  FLOWSCOPE_RETURN_IF_ERROR(database->Execute("PRAGMA synchronous=OFF"));
+  StreamWriter first(made->path(), options, std::move(database).value(), made->TakeMark());
+  Batch empty = BatchMaker().Make(TraceTables(), NowNs());
+  FLOWSCOPE_RETURN_IF_ERROR(first.WriteBatch(empty));
+  first.inserts_.clear();
+  FLOWSCOPE_RETURN_IF_ERROR(first.database_->Close());
+  FLOWSCOPE_RETURN_IF_ERROR(MoveIntoPlace(*made, path, {false, options.overwrite, false}));
+  return std::move(first.mark_);
 }
 
 Result<std::shared_ptr<StreamWriter>> StreamWriter::Create(const std::string& given,
                                                            const StreamOptions& options) {
-  const std::string path = WithoutTrailingSlash(given);
-  FLOWSCOPE_RETURN_IF_ERROR(CheckTarget(path, options.overwrite));
-  if (!path.ends_with(kFolderSuffix)) {
-    return InvalidArgument(path +
+  FLOWSCOPE_RETURN_IF_ERROR(CheckTarget(given, options.overwrite));
+  const std::string path = ResolvedPath(given);
+  if (WithoutTrailingSlash(given).ends_with(kZipSuffix)) {
+    return InvalidArgument(given +
                            " is a zip, which cannot be written piece by piece: stream to "
                            "NAME.flow, load it and save that as NAME.flow.zip");
   }
-  FLOWSCOPE_RETURN_IF_ERROR(Prepare(path, options));
+  Result<WriteMark> mark = Prepare(path, options);
+  if (!mark.ok()) return mark.status();
   Result<Database> database = Database::Create(path + "/" + std::string(kDatabaseName), true);
   if (!database.ok()) return database.status();
   std::shared_ptr<StreamWriter> writer(
-      new StreamWriter(path, options, std::move(database).value()));
+      new StreamWriter(path, options, std::move(database).value(), std::move(mark).value()));
   writer->thread_ = std::thread([self = writer.get()] { self->Run(); });
   return writer;
 }
 
+bool StreamWriter::IsForked() const { return generation_ != ProcessGeneration(); }
+
 StreamWriter::~StreamWriter() {
+  if (IsForked()) {
+    // Nothing is closed that the parent writes on, and its thread is not here.
+    thread_.detach();
+    for (auto& [name, statement] : inserts_) statement.Abandon();
+    if (database_) database_->Abandon();
+    return;
+  }
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
@@ -91,25 +107,40 @@ void StreamWriter::OnStats(TensorId tensor, const Stats& stats) {
 
 void StreamWriter::OnProgress(const TraceTables& tables) {
   const int64_t now = NowNs();
-  if (batches_.Due(tables, now) && status().ok()) Push(batches_.Make(tables, now), kBytesPerJob);
+  if (!IsForked() && batches_.Due(tables, now) && status().ok())
+    Push(batches_.Make(tables, now), kBytesPerJob);
 }
 
 Status StreamWriter::status() const {
+  if (IsForked()) return IoError("this process was forked from the one that streams to " + path_);
   const std::lock_guard lock(mutex_);
   return status_;
 }
 
-// Waits where too much is pending; one value larger than the bound passes alone.
+// Waits where too much is pending; one value larger than the bound passes alone. The writing thread
+// is woken for what is worth it: a batch, or enough bytes.
 void StreamWriter::Push(Job job, int64_t nbytes) {
-  {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] {
-      return !status_.ok() || pending_ == 0 || pending_ + nbytes <= options_.max_pending;
-    });
-    if (!status_.ok()) return;
-    pending_ += nbytes;
-    jobs_.push_back(std::move(job));
+  if (IsForked()) return;
+  std::unique_lock lock(mutex_);
+  const auto has_room = [&] {
+    return !status_.ok() || pending_ == 0 || pending_ + nbytes <= options_.max_pending;
+  };
+  if (!has_room()) {
+    Wake();
+    changed_.wait(lock, has_room);
   }
+  if (!status_.ok()) return;
+  pending_ += nbytes;
+  unread_ += nbytes;
+  const bool batch = std::holds_alternative<Batch>(job);
+  jobs_.push_back(std::move(job));
+  if (batch || unread_ >= kBytesToWakeFor) Wake();
+}
+
+// Under the lock.
+void StreamWriter::Wake() {
+  if (std::exchange(woken_, true)) return;
+  unread_ = 0;
   changed_.notify_all();
 }
 
@@ -127,26 +158,34 @@ void StreamWriter::Fail(const Status& status) {
 }
 
 void StreamWriter::Run() {
+  std::deque<Job> taken;
   while (true) {
-    std::optional<Job> job;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return !jobs_.empty() || ending_; });
-      if (jobs_.empty()) return;
-      job = std::move(jobs_.front());
-      jobs_.pop_front();
+      changed_.wait(lock, [&] { return woken_ || ending_; });
+      woken_ = false;
+      unread_ = 0;
+      taken.swap(jobs_);
+      if (taken.empty() && ending_) return;
     }
-    int64_t nbytes = kBytesPerJob;
-    if (const auto* value = std::get_if<Value>(&*job)) nbytes += value->nbytes;
-    const Status status = Write(*job);
-    job.reset();
-    if (!status.ok()) Fail(status);
-    {
-      const std::lock_guard lock(mutex_);
-      pending_ = std::max<int64_t>(pending_ - nbytes, 0);
-    }
-    changed_.notify_all();
+    for (; !taken.empty() && status().ok(); taken.pop_front()) WriteFirst(taken);
+    taken.clear();
   }
+}
+
+// What the job holds is let go before its room is given to others.
+void StreamWriter::WriteFirst(std::deque<Job>& taken) {
+  Job job = std::exchange(taken.front(), Job());
+  int64_t nbytes = kBytesPerJob;
+  if (const auto* value = std::get_if<Value>(&job)) nbytes += value->nbytes;
+  const Status status = Write(job);
+  job = Job();
+  if (!status.ok()) Fail(status);
+  {
+    const std::lock_guard lock(mutex_);
+    pending_ = std::max<int64_t>(pending_ - nbytes, 0);
+  }
+  changed_.notify_all();
 }
 
 Status StreamWriter::Write(Job& job) {
@@ -168,7 +207,14 @@ Status StreamWriter::WriteValue(Value& value) {
   return Status::Ok();
 }
 
+// Another folder may have taken the name: nothing is written into what is somebody else's.
+Status StreamWriter::CheckFolder() const {
+  if (mark_.IsAt(path_)) return Status::Ok();
+  return IoError(path_ + " is not the folder any more that was made: it was removed or replaced");
+}
+
 Status StreamWriter::WriteBatch(Batch& batch) {
+  FLOWSCOPE_RETURN_IF_ERROR(CheckFolder());
   FLOWSCOPE_RETURN_IF_ERROR(shards_.Flush());
   FLOWSCOPE_RETURN_IF_ERROR(database_->Execute("BEGIN"));
   for (const RowBatch& rows : batch) FLOWSCOPE_RETURN_IF_ERROR(WriteRows(rows));
@@ -215,7 +261,8 @@ Status StreamWriter::WriteOwnRows() {
   RowBatch payloads{PayloadsShape(), {}, {}, {}};
   for (; values_committed_ < values_.size(); ++values_committed_) {
     payloads.ids.push_back(values_[values_committed_].tensor);
-    AppendPayloadCells(values_[values_committed_].value, payloads.cells);
+    const StoredValue& value = values_[values_committed_].value;
+    AppendPayloadCells(value, payloads.OwnText(value.hash.Hex()), payloads.cells);
   }
   RowBatch stats{StatsShape(), {}, {}, {}};
   for (; stats_committed_ < stats_.size(); ++stats_committed_) {
@@ -240,10 +287,12 @@ void StreamWriter::SortRows() {
 Status StreamWriter::WriteWhole(const TraceTables& tables) {
   SortRows();
   const std::string name = path_ + "/" + std::string(kDatabaseName);
-  const std::string temporary = TemporaryBeside(name);
+  Result<Temporary> made = Temporary::PlainFile(name);
+  if (!made.ok()) return made.status();
   FLOWSCOPE_RETURN_IF_ERROR(
-      WriteWholeDatabase(temporary, tables, {configs_, {}, {}}, values_, stats_));
-  FLOWSCOPE_RETURN_IF_ERROR(Rename(temporary, name));
+      WriteWholeDatabase(made->path(), tables, {configs_, {}, {}}, values_, stats_));
+  FLOWSCOPE_RETURN_IF_ERROR(CheckFolder());
+  FLOWSCOPE_RETURN_IF_ERROR(made->MoveTo(name));
   return SyncPath(path_);
 }
 
@@ -262,6 +311,7 @@ Status StreamWriter::Close(const TraceTables& tables) {
 }
 
 StreamWriter::Kept StreamWriter::Finish(const TraceTables& tables) {
+  if (IsForked()) return {nullptr, std::vector<bool>(tables.tensors.size())};
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
@@ -271,8 +321,14 @@ StreamWriter::Kept StreamWriter::Finish(const TraceTables& tables) {
   if (const Status status = Close(tables); !status.ok()) Fail(status);
   inserts_.clear();
   database_.reset();
+  const Status same = CheckFolder();
+  mark_.Release();
   Kept kept;
   kept.has.resize(tables.tensors.size());
+  if (!same.ok()) {
+    Fail(same);
+    return kept;
+  }
   const auto payloads = OpenPayloads(path_, tables);
   if (!payloads.ok()) {
     Fail(payloads.status());

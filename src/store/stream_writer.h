@@ -14,6 +14,7 @@
 #include "store/batch.h"
 #include "store/shard_writer.h"
 #include "store/sqlite.h"
+#include "store/temporary.h"
 #include "store/whole_database.h"
 #include "trace/event_sink.h"
 
@@ -33,7 +34,8 @@ class StreamWriter : public EventSink {
   // Makes the folder; fails where that cannot be.
   static Result<std::shared_ptr<StreamWriter>> Create(const std::string& path,
                                                       const StreamOptions& options);
-  // Ends the thread. A recording that was not finished stays interrupted.
+  // Ends the thread. A recording that was not finished stays interrupted. In a process that was
+  // forked meanwhile this and everything else does nothing: the folder is its parent's.
   ~StreamWriter() override;
   StreamWriter(const StreamWriter&) = delete;
   StreamWriter& operator=(const StreamWriter&) = delete;
@@ -55,11 +57,16 @@ class StreamWriter : public EventSink {
   };
   using Job = std::variant<Value, StatsRow, Batch>;
 
-  StreamWriter(std::string path, const StreamOptions& options, Database database);
+  StreamWriter(std::string path, const StreamOptions& options, Database database, WriteMark mark);
 
-  static Status Prepare(const std::string& path, const StreamOptions& options);
+  // Gives the mark of the folder that stands under `path` then.
+  static Result<WriteMark> Prepare(const std::string& path, const StreamOptions& options);
+  Status CheckFolder() const;
+  bool IsForked() const;
   void Push(Job job, int64_t nbytes);
+  void Wake();
   void Run();
+  void WriteFirst(std::deque<Job>& taken);
   void Fail(const Status& status);
   Status Write(Job& job);
   Status WriteValue(Value& value);
@@ -73,6 +80,8 @@ class StreamWriter : public EventSink {
 
   std::string path_;
   StreamOptions options_;
+  uint64_t generation_;  // of the process that records
+  WriteMark mark_;       // of the folder, until the recording ends
 
   // Of the writing thread; of the recording thread once that has ended.
   std::optional<Database> database_;
@@ -91,7 +100,9 @@ class StreamWriter : public EventSink {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Job> jobs_;
-  int64_t pending_ = 0;
+  int64_t pending_ = 0;  // bytes of jobs that are not done
+  int64_t unread_ = 0;   // of those that came since the writing thread was woken
+  bool woken_ = false;
   bool ending_ = false;
   Status status_;
   std::thread thread_;

@@ -84,6 +84,7 @@ class StructureReader {
       Checksum& checksum = file_.checksums[std::string(At(table, "table_name").text)];
       checksum.num_rows = At(table, "num_rows").integer;
       checksum.hash = At(table, "hash").text;
+      checksum.columns = At(table, "columns").text;
       return Status::Ok();
     }));
     file_.complete = true;

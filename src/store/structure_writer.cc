@@ -172,16 +172,20 @@ Status WriteStructure(Database& database, const TraceTables& tables, const Struc
 }
 
 Status WriteChecksums(Database& database, const std::vector<TableWriter>& written) {
-  const TableShape shape{
-      "checksums",
-      {{"id", "INTEGER"}, {"table_name", "TEXT"}, {"num_rows", "INTEGER"}, {"hash", "TEXT"}}};
+  const TableShape shape{"checksums",
+                         {{"id", "INTEGER"},
+                          {"table_name", "TEXT"},
+                          {"num_rows", "INTEGER"},
+                          {"hash", "TEXT"},
+                          {"columns", "TEXT"}}};
   Result<TableWriter> table = TableWriter::Create(database, shape);
   if (!table.ok()) return table.status();
   int64_t id = 0;
   for (const TableWriter& other : written) {
     const std::string hex = other.Hex();
     FLOWSCOPE_RETURN_IF_ERROR(
-        table->Add(id++, {TextCell(other.name()), IntegerCell(other.num_rows()), TextCell(hex)}));
+        table->Add(id++, {TextCell(other.name()), IntegerCell(other.num_rows()), TextCell(hex),
+                          TextCell(other.columns())}));
   }
   return Status::Ok();
 }

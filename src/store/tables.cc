@@ -31,6 +31,14 @@ bool IsPlainText(std::string_view text) {
   return true;
 }
 
+std::string ColumnNames(const TableShape& shape) {
+  std::string names;
+  for (const ColumnShape& column : shape.columns) {
+    names.append(names.empty() ? "" : ",").append(column.name);
+  }
+  return names;
+}
+
 }  // namespace
 
 Cell TextCell(std::string_view text) {
@@ -49,6 +57,7 @@ Result<TableWriter> TableWriter::Create(Database& database, const TableShape& sh
   TableWriter writer;
   writer.insert_ = std::move(insert).value();
   writer.name_ = shape.name;
+  writer.columns_ = ColumnNames(shape);
   return writer;
 }
 
@@ -104,6 +113,11 @@ Status TableReader::Verify(const Checksums& checksums) const {
   const auto it = checksums.find(shape_.name);
   if (it == checksums.end()) {
     return Corruption(fmt::format("{} has no checksum of its table {}", path_, shape_.name));
+  }
+  const std::string& columns = it->second.columns;
+  if (!columns.empty() && columns != ColumnNames(shape_)) {
+    return Corruption(fmt::format("{}: table {} has other columns than were written: {}", path_,
+                                  shape_.name, columns));
   }
   if (it->second.num_rows == num_rows_ && it->second.hash == digest_.Hex()) return Status::Ok();
   return Corruption(

@@ -43,12 +43,14 @@ class TableWriter {
 
   const std::string& name() const { return name_; }
   int64_t num_rows() const { return num_rows_; }
+  const std::string& columns() const { return columns_; }
   std::string Hex() const { return digest_.Hex(); }
 
  private:
   Statement insert_;
   Digest digest_;
   std::string name_;
+  std::string columns_;
   int64_t num_rows_ = 0;
 };
 
@@ -56,6 +58,7 @@ class TableWriter {
 struct Checksum {
   int64_t num_rows = 0;
   std::string hash;
+  std::string columns;  // names with commas; empty in files that were written before it was told
 };
 using Checksums = std::map<std::string, Checksum, std::less<>>;
 

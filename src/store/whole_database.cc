@@ -14,7 +14,8 @@ Status WriteValues(Database& database, const std::vector<ValueRow>& values,
   for (const ValueRow& row : values) {
     if (row.tensor >= states.size()) return Internal("a value of no tensor was stored");
     cells.clear();
-    AppendPayloadCells(row.value, cells);
+    const std::string hash = row.value.hash.Hex();
+    AppendPayloadCells(row.value, TextCell(hash), cells);
     FLOWSCOPE_RETURN_IF_ERROR(table->Add(row.tensor, cells));
     states[row.tensor] = PayloadState::kKept;
   }

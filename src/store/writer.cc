@@ -87,7 +87,8 @@ bool LooksLikeTrace(const std::string& path) {
   return IsFolder(path) && (Exists(path + "/" + std::string(kDatabaseName)));
 }
 
-Status CheckTarget(const std::string& path, bool overwrite) {
+Status CheckTarget(const std::string& given, bool overwrite) {
+  const std::string path = WithoutTrailingSlash(given);
   if (!path.ends_with(kFolderSuffix) && !IsZipPath(path)) {
     return InvalidArgument(fmt::format(
         "a trace is saved as NAME{} (a folder) or NAME{} (one file), got {:?}: try {:?}",
@@ -102,43 +103,46 @@ Status CheckTarget(const std::string& path, bool overwrite) {
                            " exists: pass overwrite=True (on the command line --overwrite) to "
                            "replace it, or choose another name");
   }
+  if (IsBeingWritten(ResolvedPath(path))) {
+    return InvalidArgument(path +
+                           " is being written by a recording: wait for its end, or choose another "
+                           "name");
+  }
   return Status::Ok();
 }
 
 namespace {
 
 // What is left under `made` afterwards is rubbish.
-Status Place(const std::string& made, const std::string& path, bool overwrite) {
-  FLOWSCOPE_RETURN_IF_ERROR(SyncPath(made));
-  const bool replaces = overwrite && Exists(path);
+Status Place(const std::string& made, const std::string& path, const Placing& placing) {
+  if (placing.finished) FLOWSCOPE_RETURN_IF_ERROR(SyncPath(made));
+  const bool replaces = placing.overwrite && Exists(path);
   FLOWSCOPE_RETURN_IF_ERROR(replaces ? Exchange(made, path) : Rename(made, path));
   return SyncPath(ParentOf(path));
 }
 
 }  // namespace
 
-Status MoveIntoPlace(const std::string& temporary, const std::string& path, bool overwrite) {
-  if (!IsZipPath(path)) {
-    const Status placed = Place(temporary, path, overwrite);
-    return placed.ok() && Exists(temporary) ? RemoveFlat(temporary) : placed;
+// A zip is made inside of the folder, so that one mark covers both.
+Status MoveIntoPlace(Temporary& made, const std::string& path, const Placing& placing) {
+  std::string from = made.path();
+  if (placing.zip) {
+    from += "/.zip";
+    FLOWSCOPE_RETURN_IF_ERROR(WriteZip(made.path(), from));
   }
-  const std::string zip = temporary + ".zip";
-  Status status = WriteZip(temporary, zip);
-  (void)RemoveFlat(temporary);
-  if (status.ok()) status = Place(zip, path, overwrite);
-  const Status removed = RemoveFile(zip);
-  return status.ok() ? removed : status;
+  FLOWSCOPE_RETURN_IF_ERROR(Place(from, path, placing));
+  return made.Remove();
 }
 
 Status SaveTrace(const Trace& trace, const std::string& given, const SaveOptions& options) {
-  const std::string path = WithoutTrailingSlash(given);
-  FLOWSCOPE_RETURN_IF_ERROR(CheckTarget(path, options.overwrite));
-  const std::string temporary = TemporaryBeside(path);
-  FLOWSCOPE_RETURN_IF_ERROR(MakeFolder(temporary));
-  Status status = Saver(trace, options, temporary).Save();
-  if (status.ok()) status = MoveIntoPlace(temporary, path, options.overwrite);
-  if (!status.ok() && Exists(temporary)) (void)RemoveFlat(temporary);
-  return status;
+  FLOWSCOPE_RETURN_IF_ERROR(CheckTarget(given, options.overwrite));
+  const std::string path = ResolvedPath(given);
+  RemoveAbandoned(path);
+  Result<Temporary> made = Temporary::Folder(path);
+  if (!made.ok()) return made.status();
+  FLOWSCOPE_RETURN_IF_ERROR(Saver(trace, options, made->path()).Save());
+  const bool zip = IsZipPath(WithoutTrailingSlash(given));
+  return MoveIntoPlace(*made, path, {zip, options.overwrite, true});
 }
 
 }  // namespace flowscope::store

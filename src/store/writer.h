@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "store/temporary.h"
 #include "trace/trace.h"
 
 namespace flowscope::store {
@@ -24,8 +25,14 @@ Status SaveTrace(const Trace& trace, const std::string& path, const SaveOptions&
 // Whether `path` is a folder or zip as SaveTrace writes it, told by its name and its parts.
 bool LooksLikeTrace(const std::string& path);
 
-// Puts the finished folder `temporary` where `path` says: renamed, or packed into a zip.
-Status MoveIntoPlace(const std::string& temporary, const std::string& path, bool overwrite);
+// Puts the folder where `path` says, renamed or packed into a zip, and waits for the disk. What was
+// there before is gone then.
+struct Placing {
+  bool zip = false;
+  bool overwrite = false;
+  bool finished = true;  // else only that the name is there is waited for
+};
+Status MoveIntoPlace(Temporary& made, const std::string& path, const Placing& placing);
 Status CheckTarget(const std::string& path, bool overwrite);
 
 }  // namespace flowscope::store

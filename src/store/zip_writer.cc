@@ -1,7 +1,5 @@
 #include "store/zip_writer.h"
 
-#include <dirent.h>
-
 #include <algorithm>
 #include <array>
 #include <span>
@@ -63,14 +61,10 @@ constexpr uint64_t kZip64Local = 20;    // head and two sizes
 constexpr uint64_t kZip64Central = 28;  // head, two sizes and the offset
 
 Result<std::vector<std::string>> FilesOf(const std::string& folder) {
-  DIR* entries = ::opendir(folder.c_str());
-  if (entries == nullptr) return SystemError("read folder", folder);
-  std::vector<std::string> names;
-  while (const dirent* entry = ::readdir(entries)) {
-    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
-  }
-  ::closedir(entries);
-  std::sort(names.begin(), names.end());
+  Result<std::vector<std::string>> names = NamesIn(folder);
+  if (!names.ok()) return names;
+  std::erase_if(*names, [](const std::string& name) { return name.starts_with('.'); });
+  std::sort(names->begin(), names->end());
   return names;
 }
 
@@ -95,6 +89,7 @@ Status ZipWriter::Add(const std::string& name, std::span<const std::string_view>
   FLOWSCOPE_RETURN_IF_ERROR(WriteHead());
   for (const std::string_view piece : pieces) {
     FLOWSCOPE_RETURN_IF_ERROR(file_.WriteAt(offset_, piece.data(), piece.size()));
+    file_.BeginSync(offset_, piece.size());
     offset_ += piece.size();
   }
   entries_.push_back(std::move(entry));

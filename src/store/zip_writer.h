@@ -41,7 +41,7 @@ class ZipWriter {
   std::vector<Entry> entries_;
 };
 
-// Writes the files of `folder` (no folders in it) to a new file `path`.
+// Writes the files of `folder` (no folders in it, hidden files left out) to a new file `path`.
 Status WriteZip(const std::string& folder, const std::string& path);
 
 }  // namespace flowscope::store

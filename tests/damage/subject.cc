@@ -1,0 +1,237 @@
+#include "damage/subject.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/stats.h"
+#include "damage/heap.h"
+#include "store/reader.h"
+#include "store/stream_writer.h"
+#include "store/writer.h"
+#include "trace/lint.h"
+#include "trace/testing.h"
+
+namespace flowscope::damage {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void Broken(const std::string& what) {
+  std::fprintf(stderr, "%s\n", what.c_str());
+  std::abort();
+}
+
+void Require(const Status& status) {
+  if (!status.ok()) Broken(status.ToString());
+}
+
+constexpr int kCallsInFirstBatch = 4;
+
+// Ops, values and scopes of several kinds. `told` is called after each op.
+template <typename Told>
+void Record(TraceMaker& m, Told told) {
+  m.At("model.py", 7, "x = self.dense(x)");
+  const TensorId x = m.Input("x", {1, 3}, {1, 2, 3});
+  const VariableId kernel = m.Variable("dense.kernel", {3, 4});
+  const TensorId y = m.Call("self", [&] {
+    return m.Call("dense", [&] { return m.Op("MatMul", {x, m.Read(kernel)}, {.dims = {1, 4}}); });
+  });
+  told();
+  m.Assign(kernel, m.Constant("c", {3, 4}));
+  told();
+  TensorId z = y;
+  for (uint32_t i = 0; i < 3; ++i) {
+    m.Iteration("while", i,
+                [&] { z = m.Op("Relu", {z}, {.dims = {1, 4}, .values = {float(i), 1, 2, 3}}); });
+    told();
+  }
+  const TensorId text = m.Op("AsString", {z}, {.dims = {2}});
+  m.SetStrings(text, {"", "first and second"});
+  told();
+  const TensorId wide = m.Op("Cast", {z}, {.dims = {2}});
+  m.SetValue(wide, DType::kComplex128, std::vector<unsigned char>(32, 3));
+  m.Op("AddV2", {z, m.Literal(2)}, {.dims = {64}});
+  m.Output("output", z);
+  m.info().notes.push_back("a note");
+  told();
+}
+
+std::shared_ptr<const Trace> MakeTrace() {
+  TraceMaker m;
+  Record(m, [] {});
+  return m.Finish();
+}
+
+void AddFiles(Subject& subject) {
+  if (!fs::is_directory(subject.path)) {
+    subject.files = {subject.path};
+  } else {
+    for (const auto& entry : fs::directory_iterator(subject.path)) {
+      if (!entry.path().string().ends_with("-shm")) subject.files.push_back(entry.path().string());
+    }
+  }
+  std::sort(subject.files.begin(), subject.files.end());
+  for (const std::string& file : subject.files) subject.num_bytes += fs::file_size(file);
+  auto intact = store::OpenTrace(subject.path);
+  Require(intact.status());
+  subject.intact = *intact;
+}
+
+Subject Saved(const std::string& folder, const std::string& name, bool compress) {
+  Subject subject{name, folder + "/" + name, {}, 0, true, nullptr};
+  store::SaveOptions options;
+  options.compress = compress;
+  Require(store::SaveTrace(*MakeTrace(), subject.path, options));
+  AddFiles(subject);
+  return subject;
+}
+
+// A copy of what stands there while the recording goes on: database, log and an open shard.
+Subject CutOff(const std::string& folder) {
+  Subject subject{"cut.flow", folder + "/cut.flow", {}, 0, false, nullptr};
+  const std::string live = folder + "/live.flow";
+  auto writer = store::StreamWriter::Create(live, {});
+  Require(writer.status());
+  TraceMaker m;
+  TensorId told = 0;
+  int calls = 0;
+  const auto commit = [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(110));  // a batch is due
+    (*writer)->OnProgress(m.tables());
+  };
+  Record(m, [&] {
+    for (; told < m.tables().tensors.size(); ++told) {
+      const Result<Payload> value = m.payloads().Read(told);
+      if (value.ok()) (*writer)->OnValue(told, 16, [value] { return *value; });
+    }
+    if (++calls == kCallsInFirstBatch) commit();
+  });
+  commit();
+  for (int i = 0; i < 500; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const auto trace = store::OpenTrace(live);
+    if (trace.ok() && (*trace)->num_ops() == m.tables().ops.size()) break;
+  }
+  fs::create_directory(subject.path);
+  for (const auto& entry : fs::directory_iterator(live)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.ends_with("-shm")) fs::copy_file(entry.path(), subject.path + "/" + name);
+  }
+  AddFiles(subject);
+  if (subject.intact->num_ops() != m.tables().ops.size()) Broken("not all was committed");
+  return subject;
+}
+
+// Whether op `id` is the same in both.
+bool SameOp(const Trace& a, const Trace& b, OpId id) {
+  return a.OpLabel(id) == b.OpLabel(id) && a.str(a.op(id).type) == b.str(b.op(id).type) &&
+         a.Parents(id) == b.Parents(id) && a.op(id).kind == b.op(id).kind &&
+         a.ModuleAddress(id) == b.ModuleAddress(id) &&
+         a.op(id).outputs.count == b.op(id).outputs.count;
+}
+
+void AskEverything(const Trace& trace, bool must_be_sound) {
+  const std::vector<std::string> broken = Lint(trace);
+  if (must_be_sound && !broken.empty()) Broken("lint: " + broken.front());
+  for (OpId id = 0; id < trace.num_ops(); ++id) {
+    (void)trace.Children(id);
+    (void)trace.RegionPath(trace.op(id).region);
+    (void)trace.AccessesOfOp(id);
+  }
+  for (TensorId id = 0; id < trace.tables().tensors.size(); ++id) (void)trace.StoredStats(id);
+}
+
+}  // namespace
+
+std::vector<Subject> MakeSubjects(const std::string& folder) {
+  std::vector<Subject> subjects;
+  subjects.push_back(Saved(folder, "plain.flow", false));
+  subjects.push_back(Saved(folder, "packed.flow", true));
+  subjects.push_back(Saved(folder, "plain.flow.zip", false));
+  subjects.push_back(CutOff(folder));
+  return subjects;
+}
+
+Judge::Judge(const Subject& subject, std::string private_folder)
+    : subject_(subject), private_folder_(std::move(private_folder)) {
+  const size_t before = HeapNow();
+  ResetPeak();
+  if (Load() != Outcome::kWhole) Broken(subject.name + " is not whole");
+  memory_of_intact_ = HeapPeak() - before;
+}
+
+Outcome Judge::Load() {
+  const auto trace = store::OpenTrace(subject_.path);
+  if (trace.ok()) return Compare(**trace);
+  const std::string& message = trace.status().message();
+  if (trace.status().code() == StatusCode::kInternal ||
+      message.find(subject_.path) == std::string::npos) {
+    Broken("an error that helps nobody: " + trace.status().ToString());
+  }
+  return Outcome::kRefused;
+}
+
+Outcome Judge::Compare(const Trace& trace) {
+  const Trace& intact = *subject_.intact;
+  AskEverything(trace, subject_.has_checksums);
+  bool same = trace.num_ops() <= intact.num_ops();
+  for (OpId id = 0; same && id < trace.num_ops(); ++id) same = SameOp(trace, intact, id);
+  if (!same && subject_.has_checksums) Broken("an op that was not recorded");
+  const size_t known = intact.tables().tensors.size();
+  for (TensorId id = 0; id < trace.tables().tensors.size(); ++id) {
+    const Result<Payload> value = trace.ReadTensor(id);
+    if (!value.ok()) {
+      ++values_refused_;
+      continue;
+    }
+    const Result<Payload> expected = id < known ? intact.ReadTensor(id) : Internal("no such value");
+    const bool equal = expected.ok() && ContentHash(*expected) == ContentHash(*value);
+    if (!equal && subject_.has_checksums) Broken(fmt::format("value {} was not saved", id));
+    same &= equal;
+  }
+  if (!same) return Outcome::kChanged;
+  return trace.num_ops() == intact.num_ops() ? Outcome::kWhole : Outcome::kPrefix;
+}
+
+// Names, sizes and times of everything that loading must not touch.
+std::string Judge::State() const {
+  std::vector<std::string> lines;
+  const auto add = [&lines](const fs::path& path) {
+    struct stat info{};
+    if (::lstat(path.c_str(), &info) != 0) return;
+    lines.push_back(fmt::format("{} {} {}.{} {}", path.string(), info.st_size, info.st_mtim.tv_sec,
+                                info.st_mtim.tv_nsec, info.st_ino));
+  };
+  add(subject_.path);
+  if (fs::is_directory(subject_.path)) {
+    for (const auto& entry : fs::directory_iterator(subject_.path)) add(entry.path());
+  }
+  for (const auto& entry : fs::directory_iterator(private_folder_)) add(entry.path());
+  std::sort(lines.begin(), lines.end());
+  return fmt::format("{}", fmt::join(lines, "\n"));
+}
+
+Outcome Judge::Try() {
+  const std::string before = State();
+  const size_t held = HeapNow();
+  ResetPeak();
+  const Outcome outcome = Load();
+  const size_t memory = HeapPeak() - held;
+  most_memory_ = std::max(most_memory_, memory);
+  if (memory > std::max<size_t>(memory_of_intact_, 2 * subject_.num_bytes)) {
+    Broken(fmt::format("{} bytes of memory for {} of files", memory, subject_.num_bytes));
+  }
+  if (State() != before) Broken("something was written:\n" + before + "\n" + State());
+  return outcome;
+}
+
+}  // namespace flowscope::damage
