@@ -47,6 +47,7 @@ const char* NumpyName(DType dtype) {
     case DType::kUint4:
     case DType::kInt2:
     case DType::kUint2:
+    case DType::kFloat4E2m1fn:
       return nullptr;
     default:
       return DTypeName(dtype).data();

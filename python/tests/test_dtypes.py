@@ -15,7 +15,7 @@ tf = pytest.importorskip("tensorflow")
 NUMPY = ["float16", "float32", "float64", "int8", "int16", "int32", "int64"]
 NUMPY += ["uint8", "uint16", "uint32", "uint64", "bool", "complex64", "complex128"]
 EXTRA = ["bfloat16", "float8_e5m2", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e4m3b11fnuz"]
-EXTRA += ["float8_e5m2fnuz", "int4", "uint4", "int2", "uint2"]
+EXTRA += ["float8_e5m2fnuz", "int4", "uint4", "int2", "uint2", "float4_e2m1fn"]
 QUANTIZED = ["qint8", "quint8", "qint16", "quint16", "qint32"]
 
 
@@ -31,6 +31,13 @@ def tensor_of(name: str, values: Any) -> Any:
 
 def reshaped(x: Any) -> Any:
     return tf.identity(x), tf.reshape(x, (-1,))
+
+
+def test_every_dtype_of_this_tensorflow_is_here() -> None:
+    from tensorflow.core.framework import types_pb2
+
+    names = {tf.as_dtype(number).name for number in types_pb2.DataType.values() if 0 < number < 100}
+    assert names <= {*NUMPY, *EXTRA, *QUANTIZED, "string", "resource", "variant"}
 
 
 @pytest.mark.smoke

@@ -14,7 +14,7 @@ struct DTypeInfo {
   Family family;
 };
 
-constexpr size_t kNumDTypes = 33;
+constexpr size_t kNumDTypes = static_cast<size_t>(kLastDType) + 1;
 
 // Indexed by the enum value.
 constexpr std::array<DTypeInfo, kNumDTypes> kInfos = {{
@@ -51,6 +51,7 @@ constexpr std::array<DTypeInfo, kNumDTypes> kInfos = {{
     {"uint4", "u4", 1, Family::kInteger},
     {"int2", "i2", 1, Family::kInteger},
     {"uint2", "u2", 1, Family::kInteger},
+    {"float4_e2m1fn", "f4e2m1fn", 1, Family::kFloating},
 }};
 
 // A number read from a file or from a newer TensorFlow may lie outside the enum.

@@ -42,7 +42,10 @@ enum class DType : uint8_t {
   kUint4 = 30,
   kInt2 = 31,
   kUint2 = 32,
+  kFloat4E2m1fn = 33,
 };
+
+inline constexpr DType kLastDType = DType::kFloat4E2m1fn;
 
 // Name as TensorFlow prints it ("float32", "bfloat16", "string"); "invalid" for an unknown number.
 std::string_view DTypeName(DType dtype);
@@ -54,7 +57,7 @@ std::string_view DTypeShortName(DType dtype);
 // resource, variant and invalid.
 size_t DTypeSize(DType dtype);
 
-bool IsFloating(DType dtype);  // all float, half, bfloat16 and float8 types
+bool IsFloating(DType dtype);  // all float, half, bfloat16, float8 and float4 types
 bool IsInteger(DType dtype);   // signed, unsigned and quantized; not bool
 bool IsComplex(DType dtype);
 

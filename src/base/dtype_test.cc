@@ -49,6 +49,7 @@ const Row kRows[] = {
     {30, "uint4", "u4", 1, Family::kInteger},
     {31, "int2", "i2", 1, Family::kInteger},
     {32, "uint2", "u2", 1, Family::kInteger},
+    {33, "float4_e2m1fn", "f4e2m1fn", 1, Family::kFloating},
 };
 
 TEST(DTypeTest, EveryNumberHasItsNameSizeAndFamily) {
@@ -70,10 +71,11 @@ TEST(DTypeTest, EnumeratorsMeanTheirNumbers) {
   EXPECT_EQ(DTypeName(DType::kBfloat16), "bfloat16");
   EXPECT_EQ(DTypeName(DType::kFloat8E4m3b11fnuz), "float8_e4m3b11fnuz");
   EXPECT_EQ(DTypeName(DType::kUint2), "uint2");
+  EXPECT_EQ(DTypeName(DType::kFloat4E2m1fn), "float4_e2m1fn");
 }
 
 TEST(DTypeTest, UnknownNumbersAreInvalid) {
-  for (int number : {33, 64, 101, 255}) {
+  for (int number : {34, 64, 101, 255}) {
     const DType dtype = static_cast<DType>(number);
     EXPECT_EQ(DTypeName(dtype), "invalid");
     EXPECT_EQ(DTypeSize(dtype), 0u);

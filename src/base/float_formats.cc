@@ -17,6 +17,7 @@ constexpr FloatFormat kFloat8E4m3fn = {4, 3, 7, FloatSpecials::kFn};
 constexpr FloatFormat kFloat8E4m3fnuz = {4, 3, 8, FloatSpecials::kFnuz};
 constexpr FloatFormat kFloat8E4m3b11fnuz = {4, 3, 11, FloatSpecials::kFnuz};
 constexpr FloatFormat kFloat8E5m2fnuz = {5, 2, 16, FloatSpecials::kFnuz};
+constexpr FloatFormat kFloat4E2m1fn = {2, 1, 1, FloatSpecials::kFinite};
 
 // 2 to a power that is a normal double.
 constexpr double PowerOfTwo(int exponent) {
@@ -37,6 +38,8 @@ constexpr bool IsNanCode(const FloatFormat& format, uint64_t bits) {
       return magnitude == format.magnitude_mask();
     case FloatSpecials::kFnuz:
       return magnitude == 0 && (bits & format.sign_mask()) != 0;
+    case FloatSpecials::kFinite:
+      return false;
   }
   return false;
 }
@@ -76,7 +79,7 @@ constexpr ByteTable MakeTable(ValueOf value_of) {
   return table;
 }
 
-constexpr ByteTable MakeFloat8Table(const FloatFormat& format) {
+constexpr ByteTable MakeFloatTable(const FloatFormat& format) {
   return MakeTable([&](int code) { return Decode(format, static_cast<uint64_t>(code)); });
 }
 
@@ -91,11 +94,12 @@ constexpr ByteTable MakeUnsignedTable(int bits) {
   return MakeTable([bits](int code) { return static_cast<double>(code & ((1 << bits) - 1)); });
 }
 
-constexpr ByteTable kFloat8E5m2Values = MakeFloat8Table(kFloat8E5m2);
-constexpr ByteTable kFloat8E4m3fnValues = MakeFloat8Table(kFloat8E4m3fn);
-constexpr ByteTable kFloat8E4m3fnuzValues = MakeFloat8Table(kFloat8E4m3fnuz);
-constexpr ByteTable kFloat8E4m3b11fnuzValues = MakeFloat8Table(kFloat8E4m3b11fnuz);
-constexpr ByteTable kFloat8E5m2fnuzValues = MakeFloat8Table(kFloat8E5m2fnuz);
+constexpr ByteTable kFloat8E5m2Values = MakeFloatTable(kFloat8E5m2);
+constexpr ByteTable kFloat8E4m3fnValues = MakeFloatTable(kFloat8E4m3fn);
+constexpr ByteTable kFloat8E4m3fnuzValues = MakeFloatTable(kFloat8E4m3fnuz);
+constexpr ByteTable kFloat8E4m3b11fnuzValues = MakeFloatTable(kFloat8E4m3b11fnuz);
+constexpr ByteTable kFloat8E5m2fnuzValues = MakeFloatTable(kFloat8E5m2fnuz);
+constexpr ByteTable kFloat4E2m1fnValues = MakeFloatTable(kFloat4E2m1fn);
 constexpr ByteTable kInt8Values = MakeSignedTable(8);
 constexpr ByteTable kUint8Values = MakeUnsignedTable(8);
 constexpr ByteTable kInt4Values = MakeSignedTable(4);
@@ -126,6 +130,8 @@ FloatFormat FloatFormatOf(DType dtype) {
       return kFloat8E4m3b11fnuz;
     case DType::kFloat8E5m2fnuz:
       return kFloat8E5m2fnuz;
+    case DType::kFloat4E2m1fn:
+      return kFloat4E2m1fn;
     default:
       return kFloat64;
   }
@@ -171,6 +177,8 @@ const std::array<double, 256>& ByteValues(DType dtype) {
       return kFloat8E4m3b11fnuzValues;
     case DType::kFloat8E5m2fnuz:
       return kFloat8E5m2fnuzValues;
+    case DType::kFloat4E2m1fn:
+      return kFloat4E2m1fnValues;
     default:
       return kNoValues;
   }

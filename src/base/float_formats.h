@@ -1,6 +1,6 @@
-// The small float formats (half, bfloat16, the five float8 kinds) and the IEEE ones, described by
-// their bits. Everything here works on integers, so that it is exact and does not depend on the
-// floating-point environment of the calling thread (flush-to-zero, rounding).
+// The small float formats (half, bfloat16, the five float8 kinds, float4) and the IEEE ones,
+// described by their bits. Everything here works on integers, so that it is exact and does not
+// depend on the floating-point environment of the calling thread (flush-to-zero, rounding).
 #pragma once
 
 #include <array>
@@ -14,9 +14,10 @@ enum class FloatClass : uint8_t { kFinite, kNan, kPosInf, kNegInf };
 
 // What a format does with the codes that IEEE 754 gives to infinities, NaN and minus zero.
 enum class FloatSpecials : uint8_t {
-  kIeee,  // top exponent: infinity and NaN
-  kFn,    // no infinity; only all ones is NaN, the rest of the top exponent is finite
-  kFnuz,  // no infinity, no minus zero; the code of minus zero is the one NaN
+  kIeee,    // top exponent: infinity and NaN
+  kFn,      // no infinity; only all ones is NaN, the rest of the top exponent is finite
+  kFnuz,    // no infinity, no minus zero; the code of minus zero is the one NaN
+  kFinite,  // neither infinity nor NaN
 };
 
 struct FloatFormat {
@@ -39,7 +40,7 @@ FloatClass ClassifyFloat(const FloatFormat& format, uint64_t bits);
 double DecodeFloat(const FloatFormat& format, uint64_t bits);
 
 // The value of every code of a float8 dtype; of any other one-byte dtype too: bool as 0 and 1, the
-// 4-bit and 2-bit integers by their low bits, whatever the rest of the byte holds. All NaN for a
+// 4-bit and 2-bit types by their low bits, whatever the rest of the byte holds. All NaN for a
 // dtype that is not one byte wide.
 const std::array<double, 256>& ByteValues(DType dtype);
 

@@ -149,6 +149,17 @@ TEST(FloatFormatsTest, ByteValuesOfFloat8AreTheirDecodedCodes) {
   }
 }
 
+TEST(FloatFormatsTest, Float4HasEightMagnitudesAndNoSpecials) {
+  const double magnitudes[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  const FloatFormat format = FloatFormatOf(DType::kFloat4E2m1fn);
+  for (uint64_t code = 0; code < 256; ++code) {
+    const double sign = (code & 8) != 0 ? -1.0 : 1.0;
+    EXPECT_EQ(ByteValues(DType::kFloat4E2m1fn)[code], sign * magnitudes[code & 7]);
+    EXPECT_EQ(ClassifyFloat(format, code), FloatClass::kFinite);
+  }
+  EXPECT_TRUE(std::signbit(ByteValues(DType::kFloat4E2m1fn)[8]));
+}
+
 TEST(FloatFormatsTest, ByteValuesOfIntegersUseTheirLowBits) {
   EXPECT_EQ(ByteValues(DType::kInt8)[0x80], -128);
   EXPECT_EQ(ByteValues(DType::kQint8)[0xff], -1);

@@ -11,7 +11,7 @@
 namespace flowscope::library {
 
 DType DTypeNamed(std::string_view name) {
-  for (int number = 1; number <= static_cast<int>(DType::kUint2); ++number) {
+  for (int number = 1; number <= static_cast<int>(kLastDType); ++number) {
     if (DTypeName(static_cast<DType>(number)) == name) return static_cast<DType>(number);
   }
   return DType::kInvalid;

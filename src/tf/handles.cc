@@ -6,7 +6,7 @@
 namespace flowscope::tf {
 namespace {
 
-constexpr int kHighestDType = static_cast<int>(DType::kUint2);
+constexpr int kHighestDType = static_cast<int>(kLastDType);
 
 Dims TensorDims(const TF_Tensor* tensor) {
   Dims dims(static_cast<size_t>(Api().TF_NumDims(tensor)));

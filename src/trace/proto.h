@@ -25,7 +25,7 @@ inline bool ReadBool(protozero::pbf_reader& reader) { return reader.get_int64() 
 
 // kInvalid for a number that stands for no dtype known here, references among them.
 inline DType ToDType(int64_t number) {
-  const bool known = number > 0 && number <= static_cast<int64_t>(DType::kUint2);
+  const bool known = number > 0 && number <= static_cast<int64_t>(kLastDType);
   return known ? static_cast<DType>(number) : DType::kInvalid;
 }
 

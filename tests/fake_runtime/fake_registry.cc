@@ -148,7 +148,7 @@ std::pair<std::string_view, std::string_view> Split(std::string_view text,
 }
 
 DType TypeByName(std::string_view name) {
-  for (int number = 1; number <= static_cast<int>(DType::kUint2); ++number) {
+  for (int number = 1; number <= static_cast<int>(kLastDType); ++number) {
     if (DTypeName(static_cast<DType>(number)) == name) return static_cast<DType>(number);
   }
   return DType::kInvalid;
