@@ -1,28 +1,31 @@
 #include "analyze/flop_formulas.h"
 
 #include <algorithm>
-#include <array>
 #include <unordered_map>
 #include <utility>
+
+#include "analyze/flop_parts.h"
 
 namespace flowscope {
 namespace {
 
-constexpr std::string_view kByDefinition = "counted from the definition of the op";
 constexpr std::string_view kElementwise =
     "convention: an elementwise op is one operation per output element, exp and tanh too";
 
 constexpr std::string_view kUnary =
     "Abs Neg Sign Square Sqrt Rsqrt Exp Expm1 Log Log1p Sin Cos Tan Asin Acos Atan Sinh Cosh Tanh "
-    "Asinh Acosh Atanh Sigmoid Erf Erfc Erfinv Ndtri Lgamma Digamma BesselI0e BesselI1e "
-    "Reciprocal Inv Floor Ceil Round Rint Relu Relu6 LeakyRelu Elu Selu Softplus Softsign IsNan "
+    "Asinh Acosh Atanh Sigmoid Erf Erfc Erfinv Ndtri Lgamma Digamma BesselI0 BesselI0e BesselI1 "
+    "BesselI1e BesselJ0 BesselJ1 BesselK0 BesselK0e BesselK1 BesselK1e BesselY0 BesselY1 Dawsn "
+    "Expint FresnelCos FresnelSin Spence PopulationCount CheckNumerics CheckNumericsV2 Reciprocal "
+    "Inv Floor Ceil Round Rint Relu Relu6 LeakyRelu Elu Selu Softplus Softsign IsNan "
     "IsInf IsFinite LogicalNot Invert Conj Angle ComplexAbs";
 
 constexpr std::string_view kBinary =
     "Add AddV2 Sub Mul Div RealDiv TruncateDiv FloorDiv DivNoNan MulNoNan Mod FloorMod "
     "TruncateMod Maximum Minimum Pow Atan2 Xdivy Xlogy Xlog1py NextAfter BiasAdd BiasAddV1 "
     "LeftShift RightShift BitwiseAnd BitwiseOr BitwiseXor LogicalAnd LogicalOr Equal NotEqual "
-    "ApproximateEqual Greater GreaterEqual Less LessEqual Select SelectV2";
+    "ApproximateEqual Greater GreaterEqual Less LessEqual Select SelectV2 Igamma Igammac "
+    "IgammaGradA RandomGammaGrad Polygamma Zeta Betainc";
 
 constexpr std::string_view kReductions =
     "Sum Mean Prod Max Min All Any ArgMax ArgMin Cumsum Cumprod SegmentSum SegmentMean SegmentMax "
@@ -42,22 +45,27 @@ constexpr std::string_view kZero =
     "VarHandleOp VarIsInitializedOp ReadVariableOp VariableShape AssignVariableOp "
     "DestroyResourceOp TensorListReserve TensorListFromTensor TensorListSetItem TensorListGetItem "
     "TensorListStack TensorListLength EmptyTensorList TensorListPushBack TensorListPopBack "
-    "TensorListElementShape TensorScatterUpdate ResourceScatterUpdate ResourceScatterNdUpdate";
+    "TensorListElementShape TensorScatterUpdate ResourceScatterUpdate ResourceScatterNdUpdate "
+    "ExtractImagePatches ExtractVolumePatches ResizeNearestNeighbor RandomShuffle Timestamp "
+    "SparseToDense SparseReshape SparseReorder SparseSlice SparseConcat RaggedGather "
+    "RaggedTensorToTensor RaggedTensorToSparse RaggedTensorToVariant RaggedTensorFromVariant";
 
-std::optional<int64_t> Scaled(std::optional<int64_t> elements, int64_t factor) {
-  if (!elements) return std::nullopt;
-  const std::array<int64_t, 2> factors = {*elements, factor};
-  return CheckedProduct(factors);
-}
+// Bits and counters, from which the ops that draw make numbers.
+constexpr std::string_view kRandomState =
+    "StatelessRandomGetKeyCounter StatelessRandomGetAlg StatelessRandomGetKeyCounterAlg RngSkip "
+    "RngReadAndSkip StatefulUniformFullInt StatelessRandomUniformFullInt "
+    "StatelessRandomUniformFullIntV2";
 
-std::optional<int64_t> PerOutput(const FlopOp& op, int64_t factor) {
-  return Scaled(op.OutputElements(0), factor);
-}
-
-template <size_t kInput>
-std::optional<int64_t> PerInput(const FlopOp& op, int64_t factor) {
-  return Scaled(op.InputElements(kInput), factor);
-}
+constexpr std::string_view kTextAndTables =
+    "StringLower StringUpper StringStrip StringLength StringSplit StringSplitV2 StringJoin "
+    "StringFormat StringNGrams StringToHashBucket StringToHashBucketFast StringToHashBucketStrong "
+    "StringToNumber AsString Substr ReduceJoin UnsortedSegmentJoin RegexReplace RegexFullMatch "
+    "StaticRegexReplace StaticRegexFullMatch UnicodeDecode UnicodeDecodeWithOffsets UnicodeEncode "
+    "UnicodeTranscode UnicodeScript DecodeRaw DecodePaddedRaw EncodeBase64 DecodeBase64 "
+    "HashTableV2 "
+    "MutableHashTableV2 AnonymousHashTable AnonymousMutableHashTable InitializeTableV2 "
+    "InitializeTableFromTextFileV2 LookupTableFindV2 LookupTableInsertV2 LookupTableRemoveV2 "
+    "LookupTableImportV2 LookupTableExportV2 LookupTableSizeV2";
 
 std::optional<int64_t> Zero(const FlopOp&, int64_t) { return 0; }
 
@@ -162,28 +170,6 @@ std::optional<int64_t> ScatterFlops(const FlopOp& op, int64_t factor) {
   return Scaled(op.InputElements(2), factor);
 }
 
-// factor * n^3 / 3 for each of the square matrices in the first input.
-std::optional<int64_t> SquareMatrixFlops(const FlopOp& op, int64_t factor) {
-  const std::optional<Dims> dims = op.InputDims(0);
-  if (!dims || dims->size() < 2) return std::nullopt;
-  std::vector<int64_t> factors(dims->begin(), dims->end());
-  factors.push_back(dims->back());
-  factors.push_back(factor);
-  const std::optional<int64_t> thrice = CheckedProduct(factors);
-  return thrice ? std::optional(*thrice / 3) : std::nullopt;
-}
-
-// The factorisation, then two triangular solves for each right-hand side; factor 0: one solve.
-std::optional<int64_t> SolveFlops(const FlopOp& op, int64_t factor) {
-  const std::optional<int64_t> factorise = SquareMatrixFlops(op, factor);
-  const std::optional<Dims> dims = op.InputDims(0);
-  const std::optional<int64_t> right = op.InputElements(1);
-  if (!factorise || !right) return std::nullopt;
-  const std::array<int64_t, 3> factors = {*right, dims->back(), factor == 0 ? 1 : 2};
-  const std::optional<int64_t> solve = CheckedProduct(factors);
-  return solve ? std::optional(*factorise + *solve) : std::nullopt;
-}
-
 std::vector<FlopRow> ReductionRows() {
   return {
       {kReductions, PerInput<0>, 1, "input elements",
@@ -257,28 +243,17 @@ std::vector<FlopRow> ScatterRows() {
        ScatterFlops, 1, "elements of the updates", kByDefinition},
       {"ScatterNd", PerInput<1>, 1, "elements of the updates", kByDefinition},
       {"Range LinSpace", PerOutput, 2, "2 * output elements: start + i * step", kByDefinition},
-      {"ResizeBilinear", PerOutput, 9, "9 * output elements: three interpolations a + (b - a) * t",
-       kByDefinition},
   };
 }
 
-std::vector<FlopRow> LinearAlgebraRows() {
-  constexpr std::string_view kBook =
-      "leading term as in Golub and Van Loan, Matrix Computations: lower orders are not counted";
+std::vector<FlopRow> ZeroRows() {
   return {
-      {"Cholesky", SquareMatrixFlops, 1, "n^3 / 3 for each matrix", kBook},
-      {"MatrixDeterminant LogMatrixDeterminant", SquareMatrixFlops, 2, "2 n^3 / 3 for each matrix",
-       kBook},
-      {"MatrixInverse", SquareMatrixFlops, 6, "2 n^3 for each matrix", kBook},
-      {"MatrixSolve", SolveFlops, 2, "2 n^3 / 3 + 2 n^2 m for each matrix, m right-hand sides",
-       kBook},
-      {"MatrixTriangularSolve", SolveFlops, 0, "n^2 m for each matrix, m right-hand sides", kBook},
+      {kZero, Zero, 0, "0: moves or describes values, computes none",
+       "the op does no arithmetic on values"},
+      {kRandomState, Zero, 0, "0: the generator's own bits are not counted",
+       "the op does no arithmetic on floating-point numbers"},
+      {kTextAndTables, Zero, 0, "0: text and tables", "the op does no arithmetic on numbers"},
   };
-}
-
-FlopRow ZeroRow() {
-  return {kZero, Zero, 0, "0: moves or describes values, computes none",
-          "the op does no arithmetic on values"};
 }
 
 std::vector<FlopRow> BuildRows() {
@@ -286,10 +261,10 @@ std::vector<FlopRow> BuildRows() {
   for (std::vector<FlopRow> part :
        {ContractionRows(), ConvolutionRows(), ElementwiseRows(), DerivativeRows(), ReductionRows(),
         PoolingRows(), NormalizationRows(), SoftmaxRows(), OptimizerRows(), ScatterRows(),
-        LinearAlgebraRows()}) {
+        LinearAlgebraRows(), TransformRows(), SortRows(), RandomRows(), SparseRows(), ImageRows(),
+        QuantizationRows(), ZeroRows()}) {
     std::move(part.begin(), part.end(), std::back_inserter(rows));
   }
-  rows.push_back(ZeroRow());
   return rows;
 }
 

@@ -27,7 +27,10 @@ class FlopOp {
   // The attribute's value; `missing` where the op does not carry it.
   bool BoolAttr(std::string_view name, bool missing) const;
   std::optional<std::string> StringAttr(std::string_view name) const;
+  std::optional<int64_t> IntAttr(std::string_view name) const;
   std::optional<std::vector<int64_t>> IntsAttr(std::string_view name) const;
+  // Of a list, whatever it holds.
+  std::optional<int64_t> ListSizeAttr(std::string_view name) const;
 
  private:
   std::optional<Dims> DimsOf(TensorId tensor) const;
@@ -39,7 +42,8 @@ class FlopOp {
 // Product of the factors; nullopt on a negative factor and on overflow.
 std::optional<int64_t> CheckedProduct(std::span<const int64_t> factors);
 
-// `factor` is the row's number in the table, such as operations per element.
+// `factor` is the row's number in the table, such as operations per element. Rows count operations
+// on numbers of the op's dtype: one on complex numbers is one, where the row says nothing else.
 using FlopFunction = std::optional<int64_t> (*)(const FlopOp& op, int64_t factor);
 
 // A row of the table: the op types that share a formula.

@@ -54,6 +54,83 @@ INSTANTIATE_TEST_SUITE_P(
                     FlopCase{"Cholesky", {{3}}, {3}, "", std::nullopt}),
     NameOf);
 
+INSTANTIATE_TEST_SUITE_P(
+    Decompositions, FlopFormulasTest,
+    testing::Values(
+        FlopCase{"Lu", {{3, 3}}, {3, 3}, "", 18},
+        // 3 x 3: 2 * 9 * (3 - 1) for R, as much for Q.
+        FlopCase{"Qr", {{3, 3}}, {3, 3}, "", 72},
+        // 6 x 3: 2 * 9 * (6 - 1) = 90 twice; a full Q takes 4 * (108 - 54 + 9).
+        FlopCase{"Qr", {{2, 6, 3}}, {2, 6, 3}, "", 360},
+        FlopCase{"Qr", {{6, 3}}, {6, 6}, AttrList().Bool("full_matrices", true), 342},
+        FlopCase{"Qr", {{3, 6}}, {3, 3}, "", 90 + 36},
+        FlopCase{"Svd", {{6, 3}}, {3}, AttrList().Bool("compute_uv", false), 216 - 36},
+        FlopCase{"Svd", {{3, 6}}, {3}, "", 14 * 54 + 8 * 27},
+        FlopCase{"Svd", {{6, 3}}, {3}, AttrList().Bool("full_matrices", true), 432 + 432 + 9 * 27},
+        FlopCase{"SelfAdjointEigV2", {{2, 3, 3}}, {2, 3}, "", 486},
+        FlopCase{"SelfAdjointEigV2", {{3, 3}}, {3}, AttrList().Bool("compute_v", false), 36},
+        FlopCase{"Eig", {{3, 3}}, {3}, "", 675},
+        FlopCase{"Eig", {{3, 3}}, {3}, AttrList().Bool("compute_v", false), 270},
+        FlopCase{"MatrixSquareRoot", {{3, 3}}, {3, 3}, "", 765},
+        FlopCase{"TridiagonalSolve", {{3, 4}, {4, 2}}, {4, 2}, "", 12 + 40},
+        FlopCase{"Cross", {{5, 3}, {5, 3}}, {5, 3}, "", 45},
+        FlopCase{"Qr", {{3}}, {3}, "", std::nullopt}, FlopCase{"Svd", {{0, 3}}, {0}, "", 0}),
+    NameOf);
+
+INSTANTIATE_TEST_SUITE_P(
+    Fourier, FlopFormulasTest,
+    testing::Values(FlopCase{"FFT", {{2, 8}}, {2, 8}, "", 5 * 2 * 8 * 3},
+                    FlopCase{"IFFT2D", {{3, 4, 4}}, {3, 4, 4}, "", 5 * 3 * 16 * 4},
+                    FlopCase{"RFFT", {{8}, {1}}, {5}, "", 60},
+                    FlopCase{"RFFT", {{3}, {1}}, {5}, "", 60},  // padded to 8
+                    FlopCase{"RFFT2D", {{4, 4}, {2}}, {4, 3}, "", 160},
+                    FlopCase{"IRFFT", {{5}, {1}}, {8}, "", 60}, FlopCase{"FFT", {{1}}, {1}, "", 0},
+                    FlopCase{"FFT", {{0, 8}}, {0, 8}, "", 0},
+                    FlopCase{"FFT3D", {{4, 4}}, {4, 4}, "", std::nullopt}),
+    NameOf);
+
+INSTANTIATE_TEST_SUITE_P(
+    SortRandomSparse, FlopFormulasTest,
+    testing::Values(
+        FlopCase{"TopKV2", {{3, 10}, {}}, {3, 4}, "", 60},
+        FlopCase{"TopKV2", {{3, 10}, {}}, {3, 1}, "", 30},
+        FlopCase{"LowerBound", {{2, 7}, {2, 5}}, {2, 5}, "", 30},
+        FlopCase{"Bucketize", {{6}}, {6}, AttrList().Floats("boundaries", {.1F, .2F, .3F}), 12},
+        FlopCase{"Bucketize", {{6}}, {6}, "", std::nullopt},
+        FlopCase{"DenseBincount", {{6}, {}, {0}}, {3}, "", 6},
+        FlopCase{"Unique", {{6}}, {3}, "", 6},
+        FlopCase{"StatelessRandomUniformV2", {{2}, {1}, {2}, {}}, {4, 5}, "", 20},
+        FlopCase{"RandomStandardNormal", {{2}}, {4, 5}, "", 100},
+        FlopCase{"StatelessRandomGetKeyCounter", {{2}}, {1}, "", 0},
+        FlopCase{"Multinomial", {{2, 8}, {}}, {2, 3}, "", 64 + 30},
+        FlopCase{"RandomGamma", {{1}, {2}}, {4}, "", std::nullopt},
+        FlopCase{"SparseTensorDenseMatMul", {{5, 2}, {5}, {2}, {4, 3}}, {6, 3}, "", 30},
+        FlopCase{"SparseSegmentSum", {{8, 3}, {4}, {4}}, {2, 3}, "", 12}),
+    NameOf);
+
+INSTANTIATE_TEST_SUITE_P(
+    Images, FlopFormulasTest,
+    testing::Values(
+        FlopCase{"ResizeNearestNeighbor", {{1, 2, 2, 3}, {2}}, {1, 4, 4, 3}, "", 0},
+        FlopCase{"ResizeBicubic", {{1, 2, 2, 3}, {2}}, {1, 4, 4, 3}, "", 35 * 48},
+        FlopCase{"ImageProjectiveTransformV3",
+                 {{1, 4, 4, 3}, {1, 8}, {2}, {}},
+                 {1, 4, 4, 3},
+                 AttrList().String("interpolation", "BILINEAR"),
+                 14 * 16 + 9 * 48},
+        FlopCase{"ImageProjectiveTransformV3",
+                 {{1, 4, 4, 3}, {1, 8}, {2}, {}},
+                 {1, 4, 4, 3},
+                 AttrList().String("interpolation", "NEAREST"),
+                 14 * 16},
+        FlopCase{"RGBToHSV", {{2, 3}}, {2, 3}, "", 22},
+        FlopCase{"LRN", {{1, 2, 2, 3}}, {1, 2, 2, 3}, AttrList().Int("depth_radius", 2), 12 * 14},
+        FlopCase{"LRN", {{1, 2, 2, 3}}, {1, 2, 2, 3}, "", 12 * 26},
+        FlopCase{"Dilation2D", {{1, 4, 4, 3}, {2, 2, 3}}, {1, 4, 4, 3}, "", 384},
+        FlopCase{"FakeQuantWithMinMaxVars", {{4}, {}, {}}, {4}, "", 28},
+        FlopCase{"StringLower", {{4}}, {4}, "", 0}),
+    NameOf);
+
 // (2 x 3) times (3 x 5): 30 products and sums of 2 operations.
 INSTANTIATE_TEST_SUITE_P(
     Products, FlopFormulasTest,
@@ -161,7 +238,7 @@ INSTANTIATE_TEST_SUITE_P(
                     FlopCase{"ReadVariableOp", {{}}, {2, 3}, "", 0},
                     FlopCase{"ResourceApplyGradientDescent", {{}, {}, {7}}, {}, "", 14},
                     FlopCase{"AssignAddVariableOp", {{}, {7}}, {}, "", 7},
-                    FlopCase{"TopKV2", {{7}, {}}, {3}, "", std::nullopt},
+                    FlopCase{"RandomPoissonV2", {{1}, {}}, {3}, "", std::nullopt},
                     FlopCase{"MyOp", {{7}}, {7}, "", std::nullopt}),
     NameOf);
 

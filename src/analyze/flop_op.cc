@@ -72,6 +72,18 @@ std::optional<std::string> FlopOp::StringAttr(std::string_view name) const {
   return value == nullptr ? std::nullopt : std::optional(*value);
 }
 
+std::optional<int64_t> FlopOp::IntAttr(std::string_view name) const {
+  const std::optional<AttrData> attr = ReadAttr(trace_, id_, name);
+  const int64_t* value = attr ? std::get_if<int64_t>(&attr->scalar) : nullptr;
+  return value == nullptr ? std::nullopt : std::optional(*value);
+}
+
+std::optional<int64_t> FlopOp::ListSizeAttr(std::string_view name) const {
+  const std::optional<AttrData> attr = ReadAttr(trace_, id_, name);
+  if (!attr || attr->kind != "list") return std::nullopt;
+  return static_cast<int64_t>(attr->list.size());
+}
+
 std::optional<std::vector<int64_t>> FlopOp::IntsAttr(std::string_view name) const {
   const std::optional<AttrData> attr = ReadAttr(trace_, id_, name);
   if (!attr || attr->kind != "list") return std::nullopt;

@@ -61,12 +61,12 @@ self (Tiny)                    f32 (2, 3)      1,000  100.0 ███   176+    
 ├ blocks.0..2 (Block) x3 each  f32 (2, 4)        300   30.0 ▉       56       1
 │ ├ attn (Attention)           f32 (2, 4)        100   10.0 ▎       40       1
 │ └ ffn (Dense)                f32 (2, 4)        200   20.0 ▋        8       1
-├ topkv2_1_14 (TopKV2)         f32 (2, 3) +1                         ?       1
+├ mytopk_1_14 (MyTopK)         f32 (2, 3) +1                         ?       1
 └ spare (Dense)                                   60    6.0 ▏                0
 + and ?: ops without a formula, see Compute
 
 Params   1,000 total · 900 trainable · 100 frozen
-Compute  176 FLOPs by formula (a multiply-add is 2) · 1 of 13 ops without a formula: TopKV2
+Compute  176 FLOPs by formula (a multiply-add is 2) · 1 of 13 ops without a formula: MyTopK
 Memory   400 B in 13 activations · 400 B kept · largest 32 B gatherv2_1_3:1
 Graph    14 ops: 12 compute, 1 input, 1 variable_read
          19 edges from 15 op, 2 literal, 1 input, 1 variable · 13 modules, 2 not called

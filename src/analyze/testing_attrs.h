@@ -30,6 +30,18 @@ class AttrList {
     protozero::pbf_writer(attr).add_int32(6, value);
     return Add(name, attr);
   }
+  AttrList& Int(std::string_view name, int64_t value) {
+    std::string attr;
+    protozero::pbf_writer(attr).add_int64(3, value);
+    return Add(name, attr);
+  }
+  AttrList& Floats(std::string_view name, const std::vector<float>& values) {
+    std::string list;
+    protozero::pbf_writer(list).add_packed_float(4, values.begin(), values.end());
+    std::string attr;
+    protozero::pbf_writer(attr).add_message(1, list);
+    return Add(name, attr);
+  }
   AttrList& Ints(std::string_view name, const std::vector<int64_t>& values) {
     std::string list;
     protozero::pbf_writer(list).add_packed_int64(3, values.begin(), values.end());

@@ -8,7 +8,7 @@
 
 namespace flowscope {
 
-// self: embed, a Mul of its own, three like blocks of attn and ffn, a TopKV2 of its own; a module
+// self: embed, a Mul of its own, three like blocks of attn and ffn, a MyTopK of its own; a module
 // that holds parameters and is never called.
 struct SmallModel {
   TraceMaker m;
@@ -32,7 +32,7 @@ struct SmallModel {
           "embed", [&] { return m.Op("GatherV2", {m.Read(kernel), ids}, {.dims = {2, 4}}); });
       h = m.Op("Mul", {h, m.Literal(8)}, {.dims = {2, 4}});
       for (int i = 0; i < 3; ++i) h = CallBlock("blocks." + std::to_string(i), h);
-      return m.Op("TopKV2", {h, m.Literal(3)}, {.dims = {2, 3}, .num_outputs = 2});
+      return m.Op("MyTopK", {h, m.Literal(3)}, {.dims = {2, 3}, .num_outputs = 2});
     });
     m.Output("y", out);
   }
