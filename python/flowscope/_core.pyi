@@ -126,8 +126,10 @@ def line(number: int, file: str = "") -> Selector:
     Ops that a line of the user's code asked for; `file` may be the end of a path.
     """
 
-def attr(name: str, value: object | None) -> Selector:
-    """Ops with that attribute value, given as it is or as printed; globs."""
+def attr(name: str, value: object | None = "*") -> Selector:
+    """
+    Ops with that attribute value, given as it is or as printed; globs. Without a value, ops that have the attribute.
+    """
 
 def raise_predicate_error() -> None:
     """Raises the exception that a predicate raised on this thread, if any."""
@@ -940,9 +942,11 @@ class Trace:
     def __getitem__(self, key: str, /) -> Any: ...
     @overload
     def __getitem__(self, key: slice, /) -> list[Op]: ...
+    @overload
+    def __getitem__(self, key: object, /) -> Any: ...
     def __contains__(self, key: object, /) -> bool:
         """
-        True for an exact label, address, alias or path, and for an op of this trace.
+        True for an exact label, address, alias or path, and for a record of this trace.
         """
 
     def __iter__(self) -> Iterator[Op]: ...
@@ -1088,7 +1092,7 @@ class Trace:
         Values by name: of a module what it gave back (of several calls "address:1", ...), of an op its output; a glob or selector gives one entry for each match.
         """
 
-    def ancestors(self, op: Op | str) -> list[Op]:
+    def ancestors(self, op: Op | Layer | Module | ModuleCall | str) -> list[Op]:
         """
         Ops and sources that the value of `op` depends on, in order of execution.
         """

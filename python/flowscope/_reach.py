@@ -68,19 +68,21 @@ class Reach:
         """Start with what every discovery knows."""
         self.frameworks = _kinds.frameworks()
         self.kinds: dict[type, int] = dict.fromkeys(_kinds.ATOMS, LEAF)
-        self._slots: dict[type, list[tuple[str, types.MemberDescriptorType]]] = {}
+        self._odd: dict[int, tuple[type, int]] = {}  # classes that are no keys, by their id
+        self._slots: dict[int, tuple[type, list[tuple[str, types.MemberDescriptorType]]]] = {}
         self._active: set[int] = set()
 
     def kind(self, value: object) -> int:
         """The kind of a value."""
         cls = type(value)
-        kind = self.kinds.get(cls)
-        if kind is None:
-            try:
-                kind = _kinds.classify(cls)
-            except Exception:  # a metaclass with code of its own: nothing is known of the class
-                kind = HOLDER
-            self.kinds[cls] = kind
+        try:
+            kind = self.kinds.get(cls)
+            if kind is None:
+                kind = self.kinds[cls] = _kind_of_class(cls)
+        except Exception:  # a metaclass that compares or hashes in its own way
+            if id(cls) not in self._odd:
+                self._odd[id(cls)] = cls, _kind_of_class(cls)
+            kind = self._odd[id(cls)][1]
         return kind
 
     def edges(self, value: Any, kind: int) -> list[Edge]:
@@ -197,9 +199,12 @@ class Reach:
             kind = self.kind(value)
             if kind < SEQUENCE:
                 return kind != LEAF
-        kinds = self.kinds
+        known = self.kinds
         for item in _raw_items(value, kind):
-            if kinds.get(type(item)) != LEAF and self.kind(item) != LEAF:
+            try:
+                if known.get(type(item)) != LEAF and self.kind(item) != LEAF:
+                    return True
+            except Exception:  # see kind()
                 return True
         return False
 
@@ -249,7 +254,10 @@ class Reach:
         indexes = {id(store) for _, store in stores}
         first, kinds = len(out), self.kinds
         for name, item in [pair for pair in attributes.items() if pair[0] not in skip]:
-            kind = kinds.get(type(item))
+            try:
+                kind = kinds.get(type(item))
+            except Exception:  # see kind()
+                kind = None
             if kind is None:
                 kind = self.kind(item)
             if kind == LEAF or name[:6] == "_self_" or id(item) in indexes:
@@ -288,15 +296,16 @@ class Reach:
                 out[first:] = [e for e in out[first:] if e.kind != VARIABLE or id(e.value) in own]
 
     def _slots_of(self, cls: type) -> list[tuple[str, types.MemberDescriptorType]]:
-        found = self._slots.get(cls)
+        _, found = self._slots.get(id(cls), (cls, None))
         if found is None:
-            found = self._slots[cls] = [
+            found = [
                 (name, member)
                 for base in cls.__mro__
                 if "__slots__" in base.__dict__
                 for name, member in base.__dict__.items()
                 if isinstance(member, types.MemberDescriptorType)
             ]
+            self._slots[id(cls)] = cls, found
         return found
 
     def _function(self, function: types.FunctionType, out: list[Edge]) -> None:
@@ -352,6 +361,13 @@ class Reach:
             self._callee(item, (names[i],) if i < len(names) else ("args", str(i)), out)
         for name, item in value.keywords.items():
             self._callee(item, (name,), out)
+
+
+def _kind_of_class(cls: type) -> int:
+    try:
+        return _kinds.classify(cls)
+    except Exception:  # a metaclass with code of its own: nothing is known of the class
+        return HOLDER
 
 
 def _raw_items(value: Any, kind: int) -> Iterable[Any]:

@@ -58,12 +58,26 @@ def _positional(
 
 
 def arrays_in(value: Any, path: str) -> Iterator[tuple[str, np.ndarray]]:
-    """NumPy arrays in a nested structure, with their paths."""
+    """NumPy arrays in a nested structure, with their paths; data frames and series as arrays."""
     if isinstance(value, np.ndarray):
         yield path, value
+    elif (array := _as_array(value)) is not None:
+        yield path, array
     elif isinstance(value, dict):
         for key, item in value.items():
             yield from arrays_in(item, f"{path}[{key!r}]")
     elif isinstance(value, (list, tuple)):
         for i, item in enumerate(value):
             yield from arrays_in(item, f"{path}[{i}]")
+
+
+def _as_array(value: Any) -> np.ndarray | None:
+    """Of what another library can make an array of; tensors, variables and numbers are none."""
+    cls = type(value)
+    library = str(cls.__module__).partition(".")[0]
+    if library in ("builtins", "numpy", "tensorflow", "keras") or not hasattr(cls, "__array__"):
+        return None
+    try:
+        return np.asarray(value)
+    except Exception:  # its own code: what it is to the model the model will tell
+        return None

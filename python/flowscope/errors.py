@@ -53,7 +53,8 @@ class InternalError(FlowScopeError):
 class NonFiniteError(FlowScopeError, ArithmeticError):
     """``raise_on_nan=True`` met a NaN or an infinity.
 
-    ``report`` is what ``trace.first_nonfinite()`` gives, ``trace`` the record up to there.
+    ``report`` is what ``trace.first_nonfinite()`` gives, ``trace`` the record up to there, which
+    ``flowscope_trace`` is too, as of every exception of a recorded model.
     """
 
     def __init__(  # noqa: D107 - told in the class docstring
@@ -62,3 +63,4 @@ class NonFiniteError(FlowScopeError, ArithmeticError):
         super().__init__(message)
         self.report = report
         self.trace = trace
+        self.flowscope_trace = trace

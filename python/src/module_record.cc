@@ -6,6 +6,7 @@
 #include "analyze/summary.h"
 #include "errors.h"
 #include "records.h"
+#include "trace/lookup_hints.h"
 
 namespace nb = nanobind;
 
@@ -17,10 +18,10 @@ ModuleCall OnlyCall(const Module& module, std::string_view attribute) {
   const auto calls = module.calls();
   const std::string address = module.Address();
   if (calls.empty()) {
-    Check(Unavailable(fmt::format(
-        "module {} did not run in this recording, so it has no .{}; trace.module_calls lists what "
-        "ran",
-        address, attribute)));
+    const std::string hint = NotRunHint(module.trace(), module.id);
+    Check(Unavailable(fmt::format("module {} did not run in this recording, so it has no .{}; {}",
+                                  address, attribute,
+                                  hint.empty() ? "trace.module_calls lists what ran" : hint)));
   }
   if (calls.size() > 1) {
     Check(Ambiguous(fmt::format(

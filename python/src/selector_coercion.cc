@@ -48,6 +48,15 @@ SelectorPtr FromPosition(nb::handle value) {
                      fmt::format("position {}", position));
 }
 
+// A layer is callable and would be asked as a predicate.
+void RefuseModule(nb::handle value) {
+  if (!nb::hasattr(value, "trainable_variables")) return;
+  Check(InvalidArgument(
+      fmt::format("a {} is no selector: give its address in the model, or its name: \"{}\"",
+                  nb::cast<std::string>(nb::str(nb::inst_name(value))),
+                  nb::cast<std::string>(nb::str(nb::getattr(value, "name", nb::str("?")))))));
+}
+
 }  // namespace
 
 std::string NameOfCallable(nb::handle callable) {
@@ -85,6 +94,7 @@ SelectorObject ToSelectorObject(nb::handle value) {
   if (IsCollection(value)) return AnyOf(value);
   if (PyLong_Check(p) && !PyBool_Check(p)) return Wrap(FromPosition(value));
   if (PyCallable_Check(p) != 0 && !PyType_Check(p)) {
+    RefuseModule(value);
     return SelectWherePython(nb::borrow<nb::callable>(value), NameOfCallable(value));
   }
   Check(InvalidArgument(fmt::format(

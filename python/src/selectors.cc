@@ -187,8 +187,9 @@ void RegisterByRole(nb::module_& m) {
       [](std::string name, nb::handle value) {
         return Wrap(SelectAttr(std::move(name), AttrText(value)));
       },
-      nb::arg("name"), nb::arg("value").none(),
-      "Ops with that attribute value, given as it is or as printed; globs.");
+      nb::arg("name"), nb::arg("value").none() = "*",
+      "Ops with that attribute value, given as it is or as printed; globs. Without a value, ops "
+      "that have the attribute.");
 }
 
 }  // namespace

@@ -45,8 +45,23 @@ std::vector<Op> AtSlice(const TraceHandle& self, const nb::slice& slice) {
   return ops;
 }
 
+// Whatever is no position, slice or text.
+nb::object AtOther(const TraceHandle&, const nb::object& key) {
+  Check(InvalidArgument(fmt::format(
+      "a {} is no key of a trace: give a position, a slice, or an address, label or alias as text, "
+      "such as that of a layer in the model",
+      nb::cast<std::string>(nb::str(nb::inst_name(key))))));
+  return nb::none();
+}
+
+template <typename... Records>
+bool IsOwnRecord(const TraceHandle& self, const nb::object& key) {
+  return ((nb::isinstance<Records>(key) && nb::cast<const Records&>(key).owner == self.object) ||
+          ...);
+}
+
 bool Contains(const TraceHandle& self, const nb::object& key) {
-  if (nb::isinstance<Op>(key)) return nb::cast<const Op&>(key).owner == self.object;
+  if (IsOwnRecord<Op, Layer, Module, ModuleCall, Variable, Region>(self, key)) return true;
   if (!nb::isinstance<nb::str>(key)) return false;
   const std::string name = nb::cast<std::string>(key);
   for (const RecordKind kind : kKinds) {
@@ -108,9 +123,11 @@ void DefContainer(nb::class_<TraceHandle>& type) {
            nb::sig("def __getitem__(self, key: str, /) -> typing.Any"))
       .def("__getitem__", &AtSlice, nb::arg("key"),
            nb::sig("def __getitem__(self, key: slice, /) -> list[Op]"))
+      .def("__getitem__", &AtOther, nb::arg("key").none(),
+           nb::sig("def __getitem__(self, key: object, /) -> typing.Any"))
       .def("__contains__", &Contains, nb::arg("key").none(),
            nb::sig("def __contains__(self, key: object, /) -> bool"),
-           "True for an exact label, address, alias or path, and for an op of this trace.")
+           "True for an exact label, address, alias or path, and for a record of this trace.")
       .def("__iter__", &Iterate, nb::sig("def __iter__(self) -> collections.abc.Iterator[Op]"))
       .def("_ipython_key_completions_",
            [](const TraceHandle& self) { return self.object->lookup().Keys(); });

@@ -1,5 +1,6 @@
 // Questions that a Trace answers by computing.
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
@@ -60,24 +61,61 @@ TableObject Stats(const TraceHandle& self) {
   return MakeTable(StatsTable(self.trace()));
 }
 
-// One op from a record or a key.
-OpId OneOp(const TraceHandle& self, nb::handle op) {
-  if (nb::isinstance<Op>(op)) {
-    const auto& record = nb::cast<const Op&>(op);
-    if (record.owner == self.object) return record.id;
-    Check(InvalidArgument(fmt::format("{} belongs to another trace", record.Label())));
+void AddOutputOps(const Trace& trace, ModuleCallId call, std::vector<OpId>& ops) {
+  const Span outputs = trace.module_call(call).outputs;
+  for (uint32_t i = 0; i < outputs.count; ++i) {
+    const TensorId tensor = trace.tables().named_tensors[outputs.first + i].tensor;
+    const OpId producer = tensor == kNoId ? kNoId : trace.tensor(tensor).producer;
+    if (producer != kNoId) ops.push_back(producer);
   }
-  if (!nb::isinstance<nb::str>(op)) {
-    Check(InvalidArgument("an op, or the label of one, is needed here"));
+}
+
+// The op itself; of a layer all passes, of a module or a call of it what made its outputs.
+std::vector<OpId> OpsOf(const Trace& trace, Entity entity) {
+  std::vector<OpId> ops;
+  if (entity.kind == EntityKind::kOp) ops.push_back(entity.id);
+  if (entity.kind == EntityKind::kLayer) {
+    const auto passes = trace.OpsOfSite(entity.id);
+    ops.assign(passes.begin(), passes.end());
   }
-  return Unwrap(FindRecord(*self.object, RecordKind::kOp, nb::cast<std::string>(op)));
+  if (entity.kind == EntityKind::kModuleCall) AddOutputOps(trace, entity.id, ops);
+  if (entity.kind == EntityKind::kModule) {
+    for (const ModuleCallId call : trace.CallsOfModule(entity.id)) AddOutputOps(trace, call, ops);
+  }
+  return ops;
+}
+
+template <typename T>
+std::optional<Entity> AsRecord(const TraceHandle& self, nb::handle value, EntityKind kind) {
+  if (!nb::isinstance<T>(value)) return std::nullopt;
+  const auto& record = nb::cast<const T&>(value);
+  if (record.owner == self.object) return Entity{kind, record.id};
+  Check(InvalidArgument(
+      fmt::format("{} belongs to another trace", nb::cast<std::string>(nb::repr(value)))));
+  return std::nullopt;
+}
+
+// From a record or a key.
+std::vector<OpId> OpsMeant(const TraceHandle& self, nb::handle value) {
+  std::optional<Entity> entity = AsRecord<Op>(self, value, EntityKind::kOp);
+  if (!entity) entity = AsRecord<Layer>(self, value, EntityKind::kLayer);
+  if (!entity) entity = AsRecord<Module>(self, value, EntityKind::kModule);
+  if (!entity) entity = AsRecord<ModuleCall>(self, value, EntityKind::kModuleCall);
+  if (!entity && nb::isinstance<nb::str>(value)) {
+    entity = Unwrap(self.object->lookup().Find(nb::cast<std::string>(value)));
+  }
+  std::vector<OpId> ops = entity ? OpsOf(self.trace(), *entity) : std::vector<OpId>();
+  if (ops.empty()) {
+    Check(InvalidArgument(
+        "an op, layer, module or call that ran, or the key of one, is needed here"));
+  }
+  return ops;
 }
 
 // Every op reached by going from parent to parent, in order of execution.
 std::vector<Op> AncestorsOf(const TraceHandle& self, nb::handle op) {
-  const OpId last = OneOp(self, op);
+  std::vector<OpId> open = OpsMeant(self, op);
   std::vector<bool> wanted(self.trace().num_ops(), false);
-  std::vector<OpId> open{last};
   while (!open.empty()) {
     const OpId id = open.back();
     open.pop_back();
@@ -98,7 +136,7 @@ std::vector<Op> AncestorsOf(const TraceHandle& self, nb::handle op) {
 
 void DefTraceAnalysis(nb::class_<TraceHandle>& type) {
   type.def("ancestors", &AncestorsOf, nb::arg("op").none(),
-           nb::sig("def ancestors(self, op: Op | str) -> list[Op]"),
+           nb::sig("def ancestors(self, op: Op | Layer | Module | ModuleCall | str) -> list[Op]"),
            "Ops and sources that the value of `op` depends on, in order of execution.")
       .def("stats", &Stats, "Statistics of every value, as a Table: one row per output of an op.")
       .def(

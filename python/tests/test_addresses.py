@@ -272,3 +272,42 @@ def test_a_savedmodel_signature_names_its_variables(tmp_path: Any) -> None:
     assert [v.address for v in discover(signature).variables] == ["w"]
     source = Source()
     assert [v.address for v in discover(source.serve).variables] == ["w"]
+
+
+class Comparing(type):
+    """Classes that are no keys: equality without a hash."""
+
+    def __eq__(cls, other: object) -> bool:
+        raise RuntimeError("asked")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Hashing(type):
+    def __hash__(cls) -> int:
+        raise RuntimeError("asked")
+
+
+class Checking(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        raise RuntimeError("asked")
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        raise RuntimeError("asked")
+
+
+@pytest.mark.parametrize("meta", [Comparing, Hashing, Checking])
+def test_a_metaclass_with_a_will_of_its_own_is_not_asked(meta: type) -> None:
+    thing_class = meta("Thing", (), {})
+    thing = thing_class()
+    thing.inner = dense("inner")
+
+    def model(x: Any, held: Any = thing) -> Any:
+        return held.inner(x)
+
+    x = np.ones((1, 2), "float32")
+    model(x)
+    for _ in range(2):
+        trace = fs.trace(model, x)
+        assert [m.address for m in trace.modules] == ["self", "held.inner"]
+        assert [v.address for v in trace.variables] == ["held.inner.kernel"]

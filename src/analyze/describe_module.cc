@@ -11,6 +11,7 @@
 #include "analyze/text_table.h"
 #include "analyze/trace_facts.h"
 #include "base/units.h"
+#include "trace/lookup_hints.h"
 
 namespace flowscope {
 namespace {
@@ -111,6 +112,22 @@ Cost CallCost(const Trace& trace, ModuleCallId call) {
   return cost;
 }
 
+// "mask=None, training=True" without an entry that is told beside it.
+std::string WithoutEntry(std::string list, const std::string& entry) {
+  constexpr std::string_view kBetween = ", ";
+  for (size_t at = list.find(entry); !entry.empty() && at != std::string::npos;
+       at = list.find(entry, at + 1)) {
+    const size_t end = at + entry.size();
+    const bool begins = at == 0 || list.substr(0, at).ends_with(kBetween);
+    const bool ends = end == list.size() || list.substr(end).starts_with(kBetween);
+    if (!begins || !ends) continue;
+    const bool last = end == list.size();
+    const size_t from = last && at > 0 ? at - kBetween.size() : at;
+    return list.erase(from, (last ? end : end + kBetween.size()) - from);
+  }
+  return list;
+}
+
 std::string CallOutput(const Trace& trace, const ModuleCallRecord& call) {
   if (call.failed) return "failed";
   if (call.outputs.count == 0) return "?";
@@ -143,6 +160,12 @@ Parts AccessParts(const Trace& trace, VariableId id, bool write) {
   return parts;
 }
 
+// What nobody declared is only known by its handle.
+const char* TrainableText(const VariableRecord& variable) {
+  if (variable.trainable) return "trainable";
+  return variable.module == kNoId ? "owner not known" : "not trainable";
+}
+
 std::string LatestGlance(const Trace& trace, VariableId id) {
   const std::vector<VersionRecord> versions = trace.VersionsOfVariable(id);
   const bool known = !versions.empty() && versions.back().value != kNoId;
@@ -167,6 +190,7 @@ std::string DescribeModule(const Trace& trace, ModuleId id) {
          Line("output", {calls.empty() ? "" : CallsOutputText(trace, outputs)}) +
          Line("holds", Some(VariableParts(trace, module.variables))) +
          Line("children", Some(ChildParts(trace, id))) +
+         Line("not run", {calls.empty() ? NotRunHint(trace, id) : ""}) +
          Line("cost", calls.empty() ? Parts{} : CostParts(cost, ModuleDuration(trace, id)));
 }
 
@@ -174,6 +198,7 @@ std::string DescribeModuleCall(const Trace& trace, ModuleCallId id) {
   const ModuleCallRecord& call = trace.module_call(id);
   const std::string training =
       call.training == 0 ? "" : fmt::format("training={}", trace.str(call.training));
+  const std::string given = WithoutEntry(std::string(trace.str(call.kwargs)), training);
   const std::string region = trace.RegionPath(call.region);
   const Cost cost = CallCost(trace, id);
   return fmt::format("{} [call of {}] -> {}\n", trace.CallLabel(id),
@@ -181,8 +206,7 @@ std::string DescribeModuleCall(const Trace& trace, ModuleCallId id) {
          Line("where",
               {call.parent == kNoId ? "" : "in " + trace.CallLabel(call.parent),
                region.empty() ? "" : "in " + region, std::string(trace.str(call.method))}) +
-         Line("inputs", Some(Named(trace, call.inputs))) +
-         Line("args", {training, std::string(trace.str(call.kwargs))}) +
+         Line("inputs", Some(Named(trace, call.inputs))) + Line("args", {training, given}) +
          Line("outputs", Some(Named(trace, call.outputs))) +
          Line("ops", {Counted(cost.ops, "op")}) + Line("cost", CostParts(cost, call.duration_ns));
 }
@@ -191,7 +215,7 @@ std::string DescribeVariable(const Trace& trace, VariableId id) {
   const VariableRecord& variable = trace.variable(id);
   const Parts versions = VersionParts(trace, id);
   return fmt::format("{} [variable] -> {}, {}\n", trace.str(variable.address),
-                     LatestGlance(trace, id), variable.trainable ? "trainable" : "not trainable") +
+                     LatestGlance(trace, id), TrainableText(variable)) +
          Line("also", Some(Aliases(trace, variable.addresses))) +
          Line("name", {std::string(trace.str(variable.name))}) +
          Line("owner", {variable.module == kNoId

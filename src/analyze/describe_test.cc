@@ -124,6 +124,24 @@ TEST(DescribeModuleTest, AModuleThatWasNotCalled) {
             "  also     dense_7\n");
 }
 
+TEST(DescribeModuleTest, WhatDidTheWorkOfAModuleThatWasNotCalled) {
+  TraceMaker m;
+  m.Module("self");
+  m.Module("attend", {.class_name = "Attention"});
+  const ModuleId idle = m.Module("attend.norm", {.class_name = "Softmax"});
+  m.Call("attend", [&] { return m.Op("Softmax", {m.Input("x", {1})}); });
+  EXPECT_THAT(DescribeModule(*m.Finish(), idle),
+              HasSubstr("  not run  attend ran Softmax itself: softmax_1_2:1\n"));
+}
+
+TEST(DescribeModuleCallTest, AFlagAmongTheArgumentsIsToldOnce) {
+  for (const char* kwargs : {"training=True, axis=1", "axis=1, training=True", "axis=1"}) {
+    TraceMaker m;
+    m.Call("net", {.training = "True", .kwargs = kwargs}, [&] { return m.Op("Relu"); });
+    EXPECT_THAT(DescribeModuleCall(*m.Finish(), 0), HasSubstr("args     training=True · axis=1\n"));
+  }
+}
+
 TEST(DescribeModuleCallTest, TellsArgumentsAndResult) {
   TraceMaker m;
   const TensorId x = m.Input("x", {2});

@@ -156,7 +156,7 @@ std::string OpaqueCalls(const Trace& trace) {
 }
 
 std::string Modules(const Trace& trace) {
-  int64_t called = 0;
+  int64_t called = RootIsCalled(trace) ? 1 : 0;
   for (ModuleId id = 0; id < trace.tables().modules.size(); ++id) {
     called += trace.CallsOfModule(id).empty() ? 0 : 1;
   }

@@ -45,7 +45,8 @@ class TreeBuilder {
     node.params = CountParams(trace_).total;
     node.cost = costs_.Total();
     node.duration_ns = trace_.info().duration_ns;
-    node.passes = root_ == kNoId ? 1 : static_cast<int64_t>(trace_.CallsOfModule(root_).size());
+    const bool once = root_ == kNoId || RootIsCalled(trace_);
+    node.passes = once ? 1 : static_cast<int64_t>(trace_.CallsOfModule(root_).size());
     node.output = RootOutput();
     if (root_ != kNoId) AddModules(submodules_[root_], node);
     AddModules(top_modules_, node);

@@ -27,6 +27,28 @@ std::set<VariableId> AllVariables(const Trace& trace) {
   return all;
 }
 
+// What Keras does not count as parameters: what an object that is no module keeps in a module
+// (seeds, metrics, optimizers), such as dropout.seed_generator.state. An item of a list, as
+// gru.states.0, is the module's own.
+bool IsSideState(const Trace& trace, VariableId id) {
+  const VariableRecord& variable = trace.variable(id);
+  if (variable.trainable || variable.module == kNoId) return false;
+  const std::string_view module = trace.str(trace.module(variable.module).address);
+  std::string_view rest = trace.str(variable.address);
+  if (rest.starts_with(module) && rest.substr(module.size()).starts_with('.')) {
+    rest.remove_prefix(module.size() + 1);
+  }
+  const size_t dot = rest.find('.');
+  if (dot == std::string_view::npos) return false;
+  const std::string_view held = rest.substr(dot + 1);
+  return held.substr(0, held.find('.')).find_first_not_of("0123456789") != std::string_view::npos;
+}
+
+std::set<VariableId> WithoutSideState(const Trace& trace, std::set<VariableId> variables) {
+  std::erase_if(variables, [&](VariableId id) { return IsSideState(trace, id); });
+  return variables;
+}
+
 void AddTo(std::optional<int64_t>& sum, std::optional<int64_t> part) {
   sum = sum && part ? std::optional(*sum + *part) : std::nullopt;
 }
@@ -65,6 +87,13 @@ ModuleId RootModule(const Trace& trace) {
   return kNoId;
 }
 
+bool RootIsCalled(const Trace& trace) {
+  const ModuleId root = RootModule(trace);
+  if (root == kNoId || !trace.CallsOfModule(root).empty()) return false;
+  const std::string& kind = trace.info().root_kind;
+  return kind != "keras" && kind != "tf_module" && kind != "block";
+}
+
 ParamCounts CountParams(const Trace& trace) {
   const bool no_modules = trace.tables().modules.empty();
   const std::set<VariableId> variables = no_modules ? AllVariables(trace) : ModuleVariables(trace);
@@ -72,6 +101,9 @@ ParamCounts CountParams(const Trace& trace) {
   const ModuleId root = RootModule(trace);
   if (root == kNoId) return counts;
   const ModuleRecord& module = trace.module(root);
+  if (counts.total != module.num_params) {
+    counts = CountVariables(trace, WithoutSideState(trace, variables));
+  }
   const bool all_known = counts.total == module.num_params;
   return {module.num_params, module.num_trainable_params, all_known ? counts.nbytes : std::nullopt};
 }

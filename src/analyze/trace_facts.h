@@ -15,6 +15,9 @@ namespace flowscope {
 // The module that was recorded; kNoId where something else was: a function, a block.
 ModuleId RootModule(const Trace& trace);
 
+// The root is a raw callable or a function: its one call is the recording itself, and no row.
+bool RootIsCalled(const Trace& trace);
+
 // Of the root module, else of the variables of all modules, else (no modules) of all variables.
 struct ParamCounts {
   std::optional<int64_t> total;  // nullopt where a shape is unknown

@@ -39,6 +39,31 @@ TEST(TraceFactsTest, BytesAreUnknownWhereVariablesDoNotAccountForAllParameters) 
   EXPECT_EQ(CountParams(*m.Finish()).nbytes, std::nullopt);
 }
 
+TEST(TraceFactsTest, SeedsAndMetricsAreNoParameters) {
+  TraceMaker m;
+  const VariableId kernel = m.Variable("drop.kernel", {3, 4});
+  const VariableId state = m.Variable("drop.states.0", {2}, {.trainable = false});
+  const VariableId seed = m.Variable("drop.seed_generator.state", {2}, {.trainable = false});
+  m.Module("self", {.num_params = 14, .num_trainable_params = 12});
+  m.Module("drop", {.variables = {kernel, state, seed}, .num_params = 14});
+  const ParamCounts counts = CountParams(*m.Finish());
+  EXPECT_EQ(counts.total, 14);
+  EXPECT_EQ(counts.nbytes, 56);
+}
+
+TEST(TraceFactsTest, TheRootOfARawCallableIsCalledByTheRecording) {
+  const auto is_called = [](const char* kind) {
+    TraceMaker m;
+    m.Module("self");
+    m.tables().info.root_kind = kind;
+    return RootIsCalled(*m.Finish());
+  };
+  EXPECT_TRUE(is_called("function"));
+  EXPECT_TRUE(is_called("concrete_function"));
+  EXPECT_FALSE(is_called("keras"));
+  EXPECT_FALSE(is_called("block"));
+}
+
 TEST(TraceFactsTest, WithoutModulesVariablesAreTheParameters) {
   TraceMaker m;
   m.Variable("w", {3, 4});

@@ -182,10 +182,25 @@ Result<std::shared_ptr<const Trace>> Recorder::Stop(const std::string& error) {
             " ops ran meanwhile on threads that are not recorded; what they gave to this run "
             "counts as constants");
   }
+  NoteNamesOfNothing();
   ResolveLateShapes();
   FillLocations();
   FinishStream();
   return std::move(builder_).Finish(payloads_);
+}
+
+// A run that was cut may not have come to what a name means.
+void Recorder::NoteNamesOfNothing() {
+  const TraceTables& tables = builder_.tables();
+  if (stopped_at_ != kNoId || !tables.info.error.empty()) return;
+  const std::pair<const char*, const SelectorPtr*> given[] = {
+      {"save", &options_.save}, {"halt", &options_.halt}, {"functions", &options_.open_functions}};
+  for (const auto& [option, selector] : given) {
+    if (*selector == nullptr) continue;
+    for (const std::string& part : PartsWithoutName(tables, **selector)) {
+      AddNote(std::string(option) + "=: nothing in this run has the name in " + part);
+    }
+  }
 }
 
 // What was streamed is read from there from now on; what could not be is said to be missing.

@@ -260,6 +260,7 @@ class Recorder : public ScopeTarget {
   void CompareCompiled(TFE_Op* op, OpId call, TFE_TensorHandle* const* outputs, int num_outputs,
                        TF_Status* status);
   void Progress();
+  void NoteNamesOfNothing();
   void FinishStream();
   void SayOverBudget(const std::string& what);
   bool StopsAt(OpId id, std::span<TFE_TensorHandle* const> outputs);

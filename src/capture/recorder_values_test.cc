@@ -93,6 +93,15 @@ TEST_F(RecorderValuesTest, AVariableMadeDuringTheRunHasNoValueBeforeIt) {
   EXPECT_EQ(trace_->str(trace_->op(versions[0].writer).type), "AssignVariableOp");
 }
 
+TEST_F(RecorderValuesTest, ANameThatNothingHasIsNoted) {
+  RecordOptions options;
+  options.save = Not(SelectModule("typo"));
+  Start(options);
+  EXPECT_EQ(
+      Stop().info().notes,
+      std::vector<std::string>{"save=: nothing in this run has the name in module(\"typo\")"});
+}
+
 TEST_F(RecorderValuesTest, ASelectorSeesTheKindAndCountsItsMatches) {
   const fake::Handle weight = Variable("w", 2.f);
   std::vector<OpKind> seen;

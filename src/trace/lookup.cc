@@ -1,12 +1,13 @@
 #include "trace/lookup.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "base/edit_distance.h"
 #include "trace/key_parts.h"
+#include "trace/lookup_hints.h"
+#include "trace/lookup_index.h"
 
 namespace flowscope {
 namespace {
@@ -14,15 +15,6 @@ namespace {
 constexpr size_t kMaxListed = 8;
 constexpr size_t kMaxNearMisses = 5;
 constexpr size_t kMaxNearSites = 200;  // of one op type
-
-using Entities = std::vector<Entity>;
-using NameMap = std::unordered_map<std::string_view, Entities>;
-
-void AddOnce(Entities& entities, Entity entity) {
-  if (std::find(entities.begin(), entities.end(), entity) == entities.end()) {
-    entities.push_back(entity);
-  }
-}
 
 // A layer with one pass stands for its op.
 Entity LayerOrOp(const Trace& trace, SiteId site) {
@@ -36,43 +28,6 @@ std::string CountOf(size_t count, std::string_view one, std::string_view many) {
 
 }  // namespace
 
-struct Lookup::Index {
-  const Trace& trace;
-  NameMap addresses;  // views into the trace's strings
-  NameMap aliases;
-  // Per op type, as labels write it: its sites in order of type index.
-  std::unordered_map<std::string, std::vector<SiteId>> sites_of_type;
-
-  explicit Index(const Trace& t) : trace(t) {
-    IndexAddresses();
-    for (SiteId id = 0; id < trace.tables().sites.size(); ++id) {
-      const std::string label = trace.LayerLabelShort(id);
-      sites_of_type[std::string(ShortLayerLabel(label))].push_back(id);
-    }
-  }
-
-  void IndexAddresses();
-  void AddNames(StringId address, Span all, Entity entity);
-
-  Entities ByAddress(std::string_view key) const;
-  Entities ByLabel(std::string_view key) const;
-  Entities ByNumbered(const NameMap& names, std::string_view key, std::string& why_not) const;
-  Entities ByLabelPass(std::string_view key, std::string& why_not) const;
-  Entities ByProperName(std::string_view key, std::string& why_not) const;
-  Entities ByAlias(std::string_view key, std::string& why_not) const;
-  Entities BySubstring(std::string_view key) const;
-  Entities Containing(std::string_view part) const;
-
-  std::optional<SiteId> FullLabel(std::string_view key) const;
-  std::optional<SiteId> ShortLabel(std::string_view key) const;
-  std::optional<Entity> Numbered(Entity of, uint32_t number, std::string& why_not) const;
-
-  Status AmbiguousKey(std::string_view key, const Entities& found) const;
-  Status MissingKey(std::string_view key, const std::string& why_not) const;
-  std::vector<std::string> Keys() const;
-  std::vector<std::string> Near(std::string_view key, size_t max) const;
-};
-
 void Lookup::Index::IndexAddresses() {
   const TraceTables& tables = trace.tables();
   for (ModuleId id = 0; id < tables.modules.size(); ++id) {
@@ -81,6 +36,11 @@ void Lookup::Index::IndexAddresses() {
   for (VariableId id = 0; id < tables.variables.size(); ++id) {
     const VariableRecord& variable = tables.variables[id];
     AddNames(variable.address, variable.addresses, {EntityKind::kVariable, id});
+  }
+  for (OpId id = 0; id < tables.ops.size(); ++id) {
+    const OpRecord& op = tables.ops[id];
+    if (op.kind != OpKind::kInput || op.name == 0) continue;
+    AddOnce(aliases[trace.str(op.name)], {EntityKind::kOp, id});
   }
 }
 
@@ -186,7 +146,9 @@ Entities Lookup::Index::ByProperName(std::string_view key, std::string& why_not)
 
 Entities Lookup::Index::ByAlias(std::string_view key, std::string& why_not) const {
   const auto it = aliases.find(key);
-  return it != aliases.end() ? it->second : ByNumbered(aliases, key, why_not);
+  if (it != aliases.end()) return it->second;
+  Entities found = ByNumbered(aliases, key, why_not);
+  return found.empty() ? ByMixedPath(key, why_not) : found;
 }
 
 Entities Lookup::Index::Containing(std::string_view part) const {
@@ -201,7 +163,7 @@ Entities Lookup::Index::Containing(std::string_view part) const {
             [](Entity a, Entity b) { return std::pair(a.kind, a.id) < std::pair(b.kind, b.id); });
   for (SiteId site = 0; site < trace.tables().sites.size(); ++site) {
     if (trace.LayerLabel(site).find(part) == std::string::npos) continue;
-    found.push_back(LayerOrOp(trace, site));
+    AddOnce(found, LayerOrOp(trace, site));
   }
   return found;
 }
@@ -232,15 +194,19 @@ Status Lookup::Index::AmbiguousKey(std::string_view key, const Entities& found) 
 Status Lookup::Index::MissingKey(std::string_view key, const std::string& why_not) const {
   if (!why_not.empty()) return NotFound(fmt::format("no \"{}\": {}", key, why_not));
   const std::vector<std::string> near = Near(key, kMaxNearMisses);
-  if (near.empty()) {
-    return NotFound(fmt::format(
-        "nothing here is called \"{}\": it is no label, address, alias or part of one among {} "
-        "layers, {} modules and {} variables",
-        key, trace.tables().sites.size(), trace.tables().modules.size(),
-        trace.tables().variables.size()));
+  if (!near.empty()) {
+    return NotFound(fmt::format("nothing here is called \"{}\". Did you mean {}?{}", key,
+                                fmt::join(near, ", "), GlobHint(key)));
   }
-  return NotFound(
-      fmt::format("nothing here is called \"{}\". Did you mean {}?", key, fmt::join(near, ", ")));
+  const std::string held = HeldBy(key);
+  if (!held.empty()) {
+    return NotFound(fmt::format("nothing here is called \"{}\"; {}{}", key, held, GlobHint(key)));
+  }
+  return NotFound(fmt::format(
+      "nothing here is called \"{}\": it is no label, address, alias or part of one among {} "
+      "layers, {} modules and {} variables{}{}",
+      key, trace.tables().sites.size(), trace.tables().modules.size(),
+      trace.tables().variables.size(), GlobHint(key).empty() ? "" : ".", GlobHint(key)));
 }
 
 std::vector<std::string> Lookup::Index::Keys() const {
@@ -306,7 +272,8 @@ Result<Entity> Lookup::Find(std::string_view key) const {
   }
   if (named.size() == 1) return named.front();
   if (named.size() > 1) return index_->AmbiguousKey(key, named);
-  const Entities found = index_->BySubstring(key);
+  Entities found = index_->ByOwnName(key);
+  if (found.empty()) found = index_->BySubstring(key);
   if (found.size() == 1) return found.front();
   if (found.size() > 1) return index_->AmbiguousKey(key, found);
   return index_->MissingKey(key, why_not);

@@ -25,7 +25,8 @@ class Lookup {
   explicit Lookup(const Trace& trace);
 
   // Tries in this order: exact address, address:call, layer label, label:pass, short label (with or
-  // without :pass), alias, unique substring. A key that matches two kinds, or two things of one
+  // without :pass), alias, path with an alias or "self" in it, unique substring. An input goes by
+  // its argument's name too. A key that matches two kinds, or two things of one
   // kind, is Ambiguous and the message lists them, a label and an alias included (an address goes
   // before both); a miss is NotFound with the nearest keys. A layer with one pass stands for its
   // op, a module with one call stays a module.

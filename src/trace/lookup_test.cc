@@ -116,6 +116,42 @@ TEST_F(LookupTest, AMissNamesWhatIsNear) {
   EXPECT_EQ(lookup_->Find("zzzzzzzzzz").status().code(), StatusCode::kNotFound);
 }
 
+TEST_F(LookupTest, PathsWithAliases) {
+  EXPECT_EQ(Find("dense_7.kernel"), "variable encoder.dense.kernel");
+  EXPECT_EQ(Find("decoder.dense.kernel"), "variable encoder.dense.kernel");
+  EXPECT_EQ(Find("encoder.dense_7"), "module encoder.dense");
+  EXPECT_EQ(Find("encoder.conv2d_1"), "module encoder.conv");
+  EXPECT_EQ(Find("self.encoder.dense"), "module encoder.dense");
+  EXPECT_EQ(Find("self.encoder.dense:2"), "module call encoder.dense:2");
+  EXPECT_THAT(Find("self.encoder.dense:3"), HasSubstr("module encoder.dense has 2 calls"));
+  EXPECT_EQ(lookup_->Find("never.dense_7").status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(LookupTest, AnInputGoesByItsName) { EXPECT_EQ(Find("x"), "op input_1_1:1"); }
+
+TEST_F(LookupTest, AMissBelowAModuleSaysWhatItHolds) {
+  EXPECT_THAT(Find("encoder.zzzzzzzzzzzz"), HasSubstr("encoder holds encoder.dense, encoder.conv"));
+}
+
+TEST_F(LookupTest, AMissedGlobSaysWhoTakesGlobs) {
+  EXPECT_THAT(Find("encoder.d*"), HasSubstr("trace.find_sites(\"encoder.d*\")"));
+  EXPECT_THAT(Find("zzzzzzzz*"), HasSubstr("trace.find_sites(\"zzzzzzzz*\")"));
+}
+
+TEST(Lookup, AModuleNameThatSeveralHaveListsThem) {
+  TraceMaker m;
+  m.Module("a", {.name = "same"});
+  m.Module("b", {.name = "same"});
+  m.Module("c");
+  m.Module("c.same", {.name = "same"});
+  const auto trace = m.Finish();
+  const Result<Entity> found = Lookup(*trace).Find("same");
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.status().code(), StatusCode::kAmbiguous);
+  EXPECT_THAT(found.status().message(),
+              AllOf(HasSubstr("module a,"), HasSubstr("module b,"), HasSubstr("module c.same")));
+}
+
 TEST_F(LookupTest, AMissedNumberSaysHowManyThereAre) {
   EXPECT_THAT(Find("matmul_1_3:3"), HasSubstr("layer matmul_1_3 has 2 passes"));
   EXPECT_THAT(Find("relu_1:0"), HasSubstr("layer relu_1_4 has 1 pass"));

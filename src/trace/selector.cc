@@ -133,7 +133,15 @@ SelectorPtr SelectLabel(std::string text) {
     return layer == facts.layer_label || layer == ShortLayerLabel(facts.layer_label);
   };
   const auto explain = [text](const Trace& trace) { return NearKeys("op", text, trace); };
-  return MakeSelector({.text = CallText("label", text), .matches = matches, .explain = explain});
+  const auto names_something = [text](const TraceTables& tables) {
+    const auto split = SplitNumber(text, ':');
+    const std::string_view layer = split ? split->name : std::string_view(text);
+    return AnyLabel(tables, [&](std::string_view label) { return label == layer; });
+  };
+  return MakeSelector({.text = CallText("label", text),
+                       .matches = matches,
+                       .explain = explain,
+                       .names_something = names_something});
 }
 
 SelectorPtr SelectFunc(std::string type) {
@@ -141,7 +149,15 @@ SelectorPtr SelectFunc(std::string type) {
     return GlobMatch(pattern, LowerCase(facts.type));
   };
   const auto explain = [type](const Trace& trace) { return ExplainFunc(trace, type); };
-  return MakeSelector({.text = CallText("func", type), .matches = matches, .explain = explain});
+  const auto names_something = [pattern = LowerCase(type)](const TraceTables& tables) {
+    return std::any_of(tables.sites.begin(), tables.sites.end(), [&](const SiteRecord& site) {
+      return GlobMatch(pattern, LowerCase(tables.strings.View(site.type)));
+    });
+  };
+  return MakeSelector({.text = CallText("func", type),
+                       .matches = matches,
+                       .explain = explain,
+                       .names_something = names_something});
 }
 
 SelectorPtr SelectContains(std::string text) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -62,6 +63,10 @@ class Selector {
   // Why nothing of a finished trace matched, such as the nearest names; empty where there is
   // nothing to say.
   virtual std::string ExplainMiss(const Trace& trace) const;
+  // Those that it is made of.
+  virtual std::span<const std::shared_ptr<const Selector>> Parts() const { return {}; }
+  // False where it names something that is not there: no such module, label, type of op.
+  virtual bool NamesSomething(const TraceTables& /*tables*/) const { return true; }
 };
 
 // Names follow API.md. Globs: * and ?.
@@ -92,6 +97,10 @@ SelectorPtr Not(SelectorPtr a);
 // ops that made the module's outputs), else a label or glob of labels. While the run goes on it is
 // not known yet which addresses there are, and what either reading matches is kept.
 SelectorPtr SelectText(std::string text);
+
+// As they are written: the parts of a selector, or itself, that name nothing there. A misspelt name
+// that is negated, or one of several, leaves no other trace: ~module("typo") is everything.
+std::vector<std::string> PartsWithoutName(const TraceTables& tables, const Selector& selector);
 
 // Room that the facts' views point into, for one op at a time. Used again for ops of the same
 // trace, it saves looking for module outputs anew.

@@ -84,7 +84,8 @@ SelectorPtr SelectFollowedBy(SelectorPtr next) {
              return finished != nullptr && AnyChildMatches(*next, facts, *finished);
            },
        .explain = [next](const Trace& trace) { return ExplainNeighbour(trace, *next); },
-       .answers_live = false});
+       .answers_live = false,
+       .of = {next}});
 }
 
 // What a parent gave back to a module call is known only later, so that question does not answer
@@ -97,7 +98,8 @@ SelectorPtr SelectPrecededBy(SelectorPtr previous) {
              return AnyParentMatches(*previous, facts, finished);
            },
        .explain = [previous](const Trace& trace) { return ExplainNeighbour(trace, *previous); },
-       .answers_live = NegationAnswersLive(*previous)});
+       .answers_live = NegationAnswersLive(*previous),
+       .of = {previous}});
 }
 
 SelectorPtr And(SelectorPtr a, SelectorPtr b) {
@@ -108,7 +110,8 @@ SelectorPtr And(SelectorPtr a, SelectorPtr b) {
                            },
                        .explain = [a, b](const Trace& trace) { return ExplainAnd(trace, *a, *b); },
                        .answers_live = a->AnswersLive() && b->AnswersLive(),
-                       .waits_for_module_end = a->WaitsForModuleEnd() || b->WaitsForModuleEnd()});
+                       .waits_for_module_end = a->WaitsForModuleEnd() || b->WaitsForModuleEnd(),
+                       .of = {a, b}});
 }
 
 SelectorPtr Or(SelectorPtr a, SelectorPtr b) {
@@ -119,7 +122,8 @@ SelectorPtr Or(SelectorPtr a, SelectorPtr b) {
                            },
                        .explain = [a, b](const Trace& trace) { return ExplainOr(trace, *a, *b); },
                        .answers_live = a->AnswersLive() && b->AnswersLive(),
-                       .waits_for_module_end = a->WaitsForModuleEnd() || b->WaitsForModuleEnd()});
+                       .waits_for_module_end = a->WaitsForModuleEnd() || b->WaitsForModuleEnd(),
+                       .of = {a, b}});
 }
 
 SelectorPtr Minus(SelectorPtr a, SelectorPtr b) {
@@ -131,7 +135,8 @@ SelectorPtr Minus(SelectorPtr a, SelectorPtr b) {
            },
        .explain = [a, b](const Trace& trace) { return ExplainMinus(trace, *a, *b); },
        .answers_live = a->AnswersLive() && NegationAnswersLive(*b),
-       .waits_for_module_end = a->WaitsForModuleEnd()});
+       .waits_for_module_end = a->WaitsForModuleEnd(),
+       .of = {a, b}});
 }
 
 SelectorPtr Not(SelectorPtr a) {
@@ -140,7 +145,20 @@ SelectorPtr Not(SelectorPtr a) {
        .matches = [a](const OpFacts& facts,
                       const Trace* finished) { return !a->Matches(facts, finished); },
        .explain = [a](const Trace&) { return a->ToString() + " matches every op"; },
-       .answers_live = NegationAnswersLive(*a)});
+       .answers_live = NegationAnswersLive(*a),
+       .of = {a}});
+}
+
+std::vector<std::string> PartsWithoutName(const TraceTables& tables, const Selector& selector) {
+  std::vector<std::string> found;
+  if (!selector.NamesSomething(tables)) found.push_back(selector.ToString());
+  for (const SelectorPtr& part : selector.Parts()) {
+    for (std::string& text : PartsWithoutName(tables, *part)) {
+      const bool known = std::find(found.begin(), found.end(), text) != found.end();
+      if (!known) found.push_back(std::move(text));
+    }
+  }
+  return found;
 }
 
 Result<std::vector<OpId>> Select(const Trace& trace, const SelectorPtr& selector) {

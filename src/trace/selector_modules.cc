@@ -2,6 +2,12 @@
 #include <algorithm>
 #include <memory>
 
+#include <fmt/format.h>
+
+#include "base/glob.h"
+#include "trace/key_parts.h"
+#include "trace/lookup.h"
+#include "trace/lookup_hints.h"
 #include "trace/selector_parts.h"
 
 namespace flowscope {
@@ -45,15 +51,19 @@ bool IsOutputOf(const AddressPattern& pattern, const OpFacts& facts) {
   return false;
 }
 
-bool NamesSomeModule(const AddressPattern& pattern, const Trace& trace) {
-  const TraceTables& tables = trace.tables();
-  for (const ModuleRecord& module : tables.modules) {
-    for (uint32_t i = 0; i < module.addresses.count; ++i) {
-      const StringId address = tables.string_lists[module.addresses.first + i];
-      if (pattern.MatchesSomeCall(trace.str(address))) return true;
-    }
-  }
-  return false;
+// Modules of raw callables are in "self" without being a module called so.
+bool NamesModuleOrSelf(const AddressPattern& pattern, const TraceTables& tables) {
+  return pattern.MatchesSomeCall("self") || NamesSomeModule(pattern, tables);
+}
+
+// A string that is no address can be a label, with or without ":pass".
+bool NamesModuleOrLabel(const AddressPattern& pattern, const TraceTables& tables) {
+  if (NamesModuleOrSelf(pattern, tables)) return true;
+  const std::string& text = pattern.text();
+  const auto split = SplitNumber(text, ':');
+  return AnyLabel(tables, [&](std::string_view label) {
+    return GlobMatch(text, label) || (split && GlobMatch(split->name, label));
+  });
 }
 
 // A module's own address hides a label of the same text; an alias does not.
@@ -64,11 +74,34 @@ bool IsSomeAddress(const AddressPattern& pattern, const Trace& trace) {
   });
 }
 
+// The first module that the pattern names and that did not run, where none of them ran.
+std::string NotRun(const AddressPattern& pattern, const Trace& trace) {
+  ModuleId idle = kNoId;
+  for (ModuleId id = 0; id < trace.tables().modules.size(); ++id) {
+    const Span addresses = trace.module(id).addresses;
+    for (uint32_t i = 0; i < addresses.count; ++i) {
+      const StringId address = trace.tables().string_lists[addresses.first + i];
+      if (!pattern.MatchesSomeCall(trace.str(address))) continue;
+      if (!trace.CallsOfModule(id).empty()) return "";
+      if (idle == kNoId) idle = id;
+    }
+  }
+  if (idle == kNoId) return "";
+  const std::string hint = NotRunHint(trace, idle);
+  return fmt::format("module {} did not run{}{}", trace.str(trace.module(idle).address),
+                     hint.empty() ? "" : "; ", hint);
+}
+
+std::string WhyNothingOf(const AddressPattern& pattern, const Trace& trace, std::string_view what) {
+  const std::string not_run = NotRun(pattern, trace);
+  return not_run.empty() ? fmt::format("the module is there, but {}", what) : not_run;
+}
+
 std::string ExplainModule(const AddressPattern& pattern, const Trace& trace) {
-  if (!NamesSomeModule(pattern, trace)) {
+  if (!NamesSomeModule(pattern, trace.tables())) {
     return NearKeys("module", pattern.text(), trace);
   }
-  return "the module is there, but nothing of it that this asks for was recorded";
+  return WhyNothingOf(pattern, trace, "nothing of it that this asks for was recorded");
 }
 
 bool IsTraceOutput(const OpFacts& facts, const Trace& trace) {
@@ -86,7 +119,9 @@ SelectorPtr SelectByAddress(const char* function, std::string address, PatternMa
   return MakeSelector(
       {.text = std::move(text),
        .matches = [=](const OpFacts& facts, const Trace*) { return match(*pattern, facts); },
-       .explain = [=](const Trace& trace) { return ExplainModule(*pattern, trace); }});
+       .explain = [=](const Trace& trace) { return ExplainModule(*pattern, trace); },
+       .names_something =
+           [=](const TraceTables& tables) { return NamesModuleOrSelf(*pattern, tables); }});
 }
 
 bool TextMatches(const AddressPattern& pattern, const OpFacts& facts, const Trace* finished) {
@@ -95,10 +130,22 @@ bool TextMatches(const AddressPattern& pattern, const OpFacts& facts, const Trac
   return finished == nullptr || !IsSomeAddress(pattern, *finished);
 }
 
-std::string ExplainText(const AddressPattern& pattern, const Trace& trace) {
-  if (NamesSomeModule(pattern, trace)) {
-    return "the module is there, but gave back no output of an op that was recorded";
+// A name of what a plain string does not mean.
+std::string OtherMeaning(const std::string& text, const Trace& trace) {
+  const auto found = Lookup(trace).Find(text);
+  if (found.ok() && found->kind == EntityKind::kVariable) {
+    return fmt::format("that is a variable: trace[{}].value is its value", Quoted(text));
   }
+  const SelectorPtr func = SelectFunc(text);
+  if (!func->NamesSomething(trace.tables())) return "";
+  return fmt::format("that is a type of op: {} selects by type", func->ToString());
+}
+
+std::string ExplainText(const AddressPattern& pattern, const Trace& trace) {
+  if (NamesSomeModule(pattern, trace.tables())) {
+    return WhyNothingOf(pattern, trace, "gave back no output of an op that was recorded");
+  }
+  if (const std::string other = OtherMeaning(pattern.text(), trace); !other.empty()) return other;
   return NearKeys("module or op", pattern.text(), trace);
 }
 
@@ -131,7 +178,9 @@ SelectorPtr SelectModuleOutput(std::string address) {
        .matches = [pattern](const OpFacts& facts,
                             const Trace*) { return IsOutputOf(*pattern, facts); },
        .explain = [pattern](const Trace& trace) { return ExplainModule(*pattern, trace); },
-       .waits_for_module_end = true});
+       .waits_for_module_end = true,
+       .names_something =
+           [pattern](const TraceTables& tables) { return NamesModuleOrSelf(*pattern, tables); }});
 }
 
 SelectorPtr SelectText(std::string text) {
@@ -143,7 +192,9 @@ SelectorPtr SelectText(std::string text) {
                       const OpFacts& facts,
                       const Trace* finished) { return TextMatches(*pattern, facts, finished); },
        .explain = [pattern](const Trace& trace) { return ExplainText(*pattern, trace); },
-       .waits_for_module_end = true});
+       .waits_for_module_end = true,
+       .names_something =
+           [pattern](const TraceTables& tables) { return NamesModuleOrLabel(*pattern, tables); }});
 }
 
 }  // namespace flowscope

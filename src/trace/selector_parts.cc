@@ -25,6 +25,10 @@ class ComposedSelector : public Selector {
   std::string ExplainMiss(const Trace& trace) const override {
     return parts_.explain ? parts_.explain(trace) : std::string();
   }
+  std::span<const SelectorPtr> Parts() const override { return parts_.of; }
+  bool NamesSomething(const TraceTables& tables) const override {
+    return !parts_.names_something || parts_.names_something(tables);
+  }
 
  private:
   SelectorParts parts_;
@@ -64,6 +68,25 @@ bool AddressPattern::Matches(std::string_view address, uint32_t call_index) cons
 
 bool AddressPattern::MatchesSomeCall(std::string_view address) const {
   return address == text_ || GlobMatch(text_, address) || (call_ && GlobMatch(address_, address));
+}
+
+bool NamesSomeModule(const AddressPattern& pattern, const TraceTables& tables) {
+  for (const ModuleRecord& module : tables.modules) {
+    for (uint32_t i = 0; i < module.addresses.count; ++i) {
+      const StringId address = tables.string_lists[module.addresses.first + i];
+      if (pattern.MatchesSomeCall(tables.strings.View(address))) return true;
+    }
+  }
+  return false;
+}
+
+bool AnyLabel(const TraceTables& tables, const std::function<bool(std::string_view)>& found) {
+  for (const SiteRecord& site : tables.sites) {
+    const std::string label =
+        FormatLayerLabel(tables.strings.View(site.type), site.type_index, site.ordinal);
+    if (found(label) || found(ShortLayerLabel(label))) return true;
+  }
+  return false;
 }
 
 std::vector<std::string_view> InnermostAddresses(const OpFacts& facts) {

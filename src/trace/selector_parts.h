@@ -18,6 +18,8 @@ struct SelectorParts {
   std::function<std::string(const Trace&)> explain = {};
   bool answers_live = true;
   bool waits_for_module_end = false;
+  std::vector<SelectorPtr> of = {};  // what it is made of
+  std::function<bool(const TraceTables&)> names_something = {};
 };
 SelectorPtr MakeSelector(SelectorParts parts);
 
@@ -39,6 +41,12 @@ class AddressPattern {
 
 // Addresses of the innermost module; "self" outside every module.
 std::vector<std::string_view> InnermostAddresses(const OpFacts& facts);
+
+// Whether the address of a module, or an alias, could match in some call of it.
+bool NamesSomeModule(const AddressPattern& pattern, const TraceTables& tables);
+
+// Whether any place in the code has a label for which `found` says true; short labels too.
+bool AnyLabel(const TraceTables& tables, const std::function<bool(std::string_view)>& found);
 
 // Glob over the spellings of an op's label: with and without ordinal, with and without pass.
 bool MatchesLabel(std::string_view pattern, const OpFacts& facts);

@@ -364,6 +364,24 @@ TEST_F(LiveSelectorTest, AnswersAreThoseOfTheFinishedTrace) {
   }
 }
 
+TEST_F(SelectorTest, PartsThatNameNothing) {
+  const auto parts = [&](const SelectorPtr& selector) {
+    return PartsWithoutName(trace_->tables(), *selector);
+  };
+  EXPECT_THAT(parts(Not(SelectModule("typo"))), ElementsAre("module(\"typo\")"));
+  EXPECT_THAT(parts(And(Not(SelectLabel("typo_1")), SelectFunc("typo"))),
+              ElementsAre("label(\"typo_1\")", "func(\"typo\")"));
+  EXPECT_THAT(parts(Or(SelectText("typo"), SelectText("typo"))), ElementsAre("\"typo\""));
+  EXPECT_THAT(parts(Minus(SelectAll(), SelectFollowedBy(SelectInModule("typo.*")))),
+              ElementsAre("in_module(\"typo.*\")"));
+  for (const SelectorPtr& known :
+       {SelectModule("encoder.1:2"), SelectModule("block_4"), SelectInModule("self"),
+        SelectLabel("matmul_2:2"), SelectText("matmul_2_4"), SelectText("enc*"),
+        SelectFunc("MATMUL"), SelectPasses({99}), SelectNone()}) {
+    EXPECT_THAT(parts(Not(known)), IsEmpty()) << known->ToString();
+  }
+}
+
 TEST_F(SelectorTest, FactsOfAnOp) {
   FactsScratch scratch;
   const OpFacts facts = FactsOf(*trace_, 5, scratch);

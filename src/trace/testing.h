@@ -131,7 +131,8 @@ class TraceMaker : public TensorMaker {
     record.address = builder_.Intern(address);
     record.addresses = Addresses(address, spec.aliases);
     record.class_name = builder_.Intern(spec.class_name);
-    record.name = builder_.Intern(address.substr(address.rfind('.') + 1));
+    record.name = builder_.Intern(spec.name.empty() ? address.substr(address.rfind('.') + 1)
+                                                    : std::string_view(spec.name));
     record.config = builder_.Intern(spec.config);
     record.parent = ParentOf(address);
     record.variables = {static_cast<uint32_t>(tables().variable_lists.size()),

@@ -33,6 +33,7 @@ struct ModuleSpec {
   int64_t num_params = 0;
   int64_t num_trainable_params = 0;
   std::string config = {};
+  std::string name = {};  // the last part of the address where empty
 };
 
 struct CallSpec {
