@@ -89,15 +89,29 @@ void DefCounts(nb::class_<NonFiniteRecord>& type) {
 
 }  // namespace
 
+namespace {
+
+// None must not be taken for "all is finite" where some values are not there.
+void WarnOfSkipped(const NonFiniteSearch& search) {
+  const std::string text = fmt::format(
+      "flowscope: no NaN or infinity in the {} values that were kept; {} more were not kept, and "
+      "nothing is known of them",
+      search.scanned, search.skipped);
+  if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0) throw nb::python_error();
+}
+
+}  // namespace
+
 nb::object FirstNonFiniteOf(const TraceHandle& self) {
   Result<NonFiniteSearch> search = NonFiniteSearch();
   {
     const nb::gil_scoped_release released;
     search = SearchNonFinite(self.trace());
   }
-  std::optional<NonFiniteReport> report = Unwrap(std::move(search)).report;
-  if (!report) return nb::none();
-  return nb::cast(NonFiniteRecord{self.object, std::move(*report)});
+  NonFiniteSearch found = Unwrap(std::move(search));
+  if (found.report) return nb::cast(NonFiniteRecord{self.object, std::move(*found.report)});
+  if (found.skipped > 0) WarnOfSkipped(found);
+  return nb::none();
 }
 
 void RegisterNonFinite(nb::module_& m) {

@@ -226,8 +226,10 @@ def test_raise_on_nan_in_a_block() -> None:
 @pytest.mark.parametrize("option", [{"save": "none"}, {"keep": "stats"}, {"save_budget": 0}])
 @pytest.mark.filterwarnings("ignore:flowscope")
 def test_raise_on_nan_whatever_is_kept(option: dict[str, Any]) -> None:
-    with pytest.raises(fs.errors.NonFiniteError):
+    with pytest.raises(fs.errors.NonFiniteError) as caught:
         fs.trace(lambda x: tf.math.log(x) + 1.0, tf.zeros(2), raise_on_nan=True, **option)
+    assert str(caught.value).startswith("first non-finite value: -inf")
+    assert caught.value.report.op.type == "Log"
 
 
 def careful(x: Any) -> Any:

@@ -234,3 +234,22 @@ def test_a_data_frame_is_an_input() -> None:
     trace = fs.trace(model, frame)
     assert [op.name for op in trace.inputs] == ["inputs"] and trace.inputs[0].shape == (2, 3)
     assert trace["matmul_1"].parents[0] == trace.inputs[0]
+
+
+def test_nothing_found_is_not_said_of_what_was_not_kept() -> None:
+    model = keras.Sequential([L.Dense(2, name="first"), L.Dense(2, name="second")])
+    x = np.ones((1, 2), "float32")
+    model(x)
+    model.layers[1].kernel.assign(np.full((2, 2), np.nan))
+    with pytest.raises(fs.errors.UnavailableError, match="no value was kept"):
+        fs.trace(model, x, save="none").first_nonfinite()
+    with pytest.warns(RuntimeWarning, match="more were not kept"):
+        assert fs.trace(model, x, save="first").first_nonfinite() is None
+    assert fs.trace(model, x, keep="stats").first_nonfinite().cause.startswith("nan in variable")
+
+
+def test_an_overflow_without_infinities_is_named() -> None:
+    to_float8 = tf.dtypes.experimental.float8_e4m3fn
+    first = fs.trace(lambda x: tf.cast(x, to_float8), tf.constant([1.0, 1e6])).first_nonfinite()
+    assert first.cause.startswith("float8_e4m3fn overflow: a cast of 1e+06, beyond the largest")
+    assert first.element == (1,)

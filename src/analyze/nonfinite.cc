@@ -5,6 +5,7 @@
 #include <numeric>
 #include <unordered_set>
 
+#include "analyze/cost.h"
 #include "analyze/nonfinite_cause.h"
 #include "analyze/nonfinite_scan.h"
 
@@ -196,10 +197,16 @@ NonFiniteSearch Search(const Trace& trace, int threads) {
   return search;
 }
 
+// Of what ops gave: sources are kept whatever save= says.
 bool AnyValueKept(const Trace& trace) {
-  return std::ranges::any_of(trace.tables().tensors, [](const TensorRecord& tensor) {
-    return tensor.state == PayloadState::kKept || tensor.state == PayloadState::kStats;
-  });
+  bool any_lost = false;
+  for (const TensorRecord& tensor : trace.tables().tensors) {
+    const bool given = tensor.producer != kNoId && !IsSource(trace.op(tensor.producer).kind);
+    if (!given || (!IsFloating(tensor.dtype) && !IsComplex(tensor.dtype))) continue;
+    if (tensor.state == PayloadState::kKept || tensor.state == PayloadState::kStats) return true;
+    any_lost |= tensor.state == PayloadState::kNotKept;
+  }
+  return !any_lost;
 }
 
 }  // namespace
@@ -209,7 +216,8 @@ std::optional<NonFiniteReport> FindFirstNonFinite(const Trace& trace, int thread
 }
 
 Result<NonFiniteSearch> SearchNonFinite(const Trace& trace, int threads) {
-  if (AnyValueKept(trace)) return Search(trace, threads);
+  NonFiniteSearch search = Search(trace, threads);
+  if (search.report || AnyValueKept(trace)) return search;
   return Unavailable(
       "no value was kept, so nothing can be said about NaN or Inf; record again with save=\"all\", "
       "or with keep=\"stats\" where memory is short");

@@ -96,9 +96,13 @@ std::string GammaPole(const ElementFacts& facts) {
 }
 
 std::string Cast(const ElementFacts& facts) {
-  if (facts.nan || !std::isfinite(*facts.x)) return "";
-  return fmt::format("{} overflow: a cast of {}, beyond the largest {}, {}", DTypeName(facts.dtype),
-                     Number(*facts.x), DTypeName(facts.dtype), Number(LargestFinite(facts.dtype)));
+  if (!std::isfinite(*facts.x)) return "";
+  // A dtype without infinities gives NaN for what is too large.
+  if (facts.nan && std::abs(*facts.x) <= LargestFinite(facts.dtype)) return "";
+  return fmt::format("{} overflow: a cast of {}, beyond the largest {}, {}{}",
+                     DTypeName(facts.dtype), Number(*facts.x), DTypeName(facts.dtype),
+                     Number(LargestFinite(facts.dtype)),
+                     facts.nan ? ", and there is no infinity" : "");
 }
 
 std::string Divide(const ElementFacts& facts) {
@@ -210,7 +214,8 @@ std::string ExplainElement(const ElementFacts& facts) {
   if (it == Rules().end() || !facts.x || (it->second.operands == 2 && !facts.y)) return "";
   // A NaN operand explains itself, and complex operands are known by their magnitude only.
   if (std::isnan(*facts.x) || (facts.y && std::isnan(*facts.y))) return "";
-  return IsComplex(facts.dtype) ? "" : it->second.explain(facts);
+  const bool known = !IsComplex(facts.dtype) || (it->second.operands == 1 && *facts.x == 0);
+  return known ? it->second.explain(facts) : "";
 }
 
 bool IsSumOrProduct(std::string_view type) {

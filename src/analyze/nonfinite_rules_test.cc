@@ -29,6 +29,11 @@ TEST(NonFiniteRulesTest, Logarithms) {
   EXPECT_EQ(Explain2("Xlogy", 2, 0, false), "2 * log of 0");
 }
 
+TEST(NonFiniteRulesTest, OfComplexOperandsOnlyZeroIsKnown) {
+  EXPECT_EQ(Explain("Log", 0, false, DType::kComplex64), "log of 0");
+  EXPECT_EQ(Explain2("Mul", 0, kInf, true, DType::kComplex64), "");
+}
+
 TEST(NonFiniteRulesTest, Roots) {
   EXPECT_EQ(Explain("Sqrt", -4, true), "sqrt of -4, a negative number");
   EXPECT_EQ(Explain("Rsqrt", 0, false), "rsqrt of 0");
@@ -72,6 +77,10 @@ TEST(NonFiniteRulesTest, GrowingFunctions) {
 TEST(NonFiniteRulesTest, Casts) {
   EXPECT_EQ(Explain("Cast", 70000, false, DType::kFloat16),
             "float16 overflow: a cast of 70000, beyond the largest float16, 65504");
+  EXPECT_EQ(Explain("Cast", -1000, true, DType::kFloat8E4m3fn),
+            "float8_e4m3fn overflow: a cast of -1000, beyond the largest float8_e4m3fn, 448, and "
+            "there is no infinity");
+  EXPECT_EQ(Explain("Cast", 3, true, DType::kFloat8E4m3fn), "");
 }
 
 TEST(NonFiniteRulesTest, LimitedDomains) {
@@ -88,7 +97,7 @@ TEST(NonFiniteRulesTest, SaysNothingWhereNoRuleTells) {
   EXPECT_EQ(Explain("Exp", kInf, false), "");
   EXPECT_EQ(Explain2("Mul", 2, kInf, false), "");
   EXPECT_EQ(ExplainElement({"Mul", DType::kFloat32, true, 0.0, std::nullopt}), "");
-  EXPECT_EQ(Explain("Log", 0, false, DType::kComplex64), "");
+  EXPECT_EQ(Explain("Log", 2, false, DType::kComplex64), "");
 }
 
 TEST(LargestFiniteTest, IsTheFormatsLargestNumber) {

@@ -283,6 +283,27 @@ TEST(FirstNonFiniteTest, SaysWhereTheTraceDoesNotTell) {
   EXPECT_EQ(Found(unknown).report->cause, "finite inputs gave nan");
 }
 
+TEST(FirstNonFiniteTest, NothingCanBeSaidWhereOnlySourcesWereKept) {
+  TraceMaker m;
+  const TensorId x = m.Input("x", {1}, {1});
+  m.Op("Relu", {x}, {.dims = {1}, .state = PayloadState::kNotKept});
+  EXPECT_EQ(SearchNonFinite(*m.Finish()).status().code(), StatusCode::kUnavailable);
+  TraceMaker bad;
+  const TensorId y = bad.Input("y", {1}, {kNan});
+  bad.Op("Relu", {y}, {.dims = {1}, .state = PayloadState::kNotKept});
+  const auto trace = bad.Finish();
+  const Result<NonFiniteSearch> search = SearchNonFinite(*trace);
+  ASSERT_TRUE(search.ok());
+  EXPECT_EQ(search->report->first.op, 0u);
+  EXPECT_EQ(search->skipped, 1);
+  TraceMaker part;
+  const TensorId z = part.Op("Relu", {part.Input("x", {1}, {1})}, {.dims = {1}, .values = {1}});
+  part.Op("Relu", {z}, {.dims = {1}, .state = PayloadState::kNotKept});
+  const auto half = part.Finish();
+  ASSERT_TRUE(SearchNonFinite(*half).ok());
+  EXPECT_EQ(SearchNonFinite(*half)->skipped, 1);
+}
+
 TEST(FirstNonFiniteTest, AMeanOfNothing) {
   TraceMaker m;
   const TensorId x = m.Input("x", {0});

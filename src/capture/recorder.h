@@ -264,6 +264,7 @@ class Recorder : public ScopeTarget {
   void FinishStream();
   void SayOverBudget(const std::string& what);
   bool StopsAt(OpId id, std::span<TFE_TensorHandle* const> outputs);
+  void KeepWhatStopped(OpId id, std::span<TFE_TensorHandle* const> outputs);
   void StopAfter(OpId id, TFE_TensorHandle** outputs, int* num_outputs, TF_Status* status);
   bool HasNonFinite(std::span<TFE_TensorHandle* const> outputs) const;
   std::string WhyStopped() const;

@@ -291,7 +291,23 @@ bool Recorder::StopsAt(OpId id, std::span<TFE_TensorHandle* const> outputs) {
   }
   if (!halted_ && !(options_.raise_on_nan && HasNonFinite(outputs))) return false;
   stopped_at_ = id;
+  if (!halted_) KeepWhatStopped(id, outputs);
   return true;
+}
+
+// The report is about these values, whatever save= says.
+void Recorder::KeepWhatStopped(OpId id, std::span<TFE_TensorHandle* const> outputs) {
+  const Span tensors = builder_.tables().ops[id].outputs;
+  for (uint32_t i = 0; i < tensors.count && i < outputs.size(); ++i) {
+    const TensorId tensor = tensors.first + i;
+    const TensorRecord& record = builder_.tables().tensors[tensor];
+    if (record.state != PayloadState::kNotKept) continue;
+    const PayloadState state = values_.Keep(tensor, record, outputs[i], true);
+    if (payloads_->Handle(tensor) != nullptr) {
+      handles_.InsertHeld(outputs[i], {tensor, EdgeClass::kOp});
+    }
+    builder_.tables().tensors[tensor].state = state;
+  }
 }
 
 // Ends the run by making this op fail in TensorFlow's eyes: the model unwinds as from any error.
