@@ -31,6 +31,7 @@ class Recording:
         self._found: addresses.Discovery | None = None
         self._addresses: list[str] = []  # by module number
         self._created: dict[str, int] = {}
+        self._made_in_call: list[tuple[int, Any]] = []  # number and module
         self._given_in_call: dict[int, set[str]] = {}
         self._refreshed_in = -1
         self._asked: dict[Any, int] = {}  # calls in bodies, by what tells them apart
@@ -90,8 +91,8 @@ class Recording:
     def finish(self, error: str = "") -> _core.Trace:
         """The trace of what ran. Always takes everything down."""
         self._take_down()
-        if not self._created and self.session.num_unnamed_variables > 0:
-            self._refresh()
+        if self.session.num_unnamed_variables > 0:
+            self._declare_late()
         config = config_source(self._found)
         if self._streams:
             count = len(self._found.modules) if self._found is not None else 0
@@ -139,6 +140,33 @@ class Recording:
         self._tell(new, modules)
         self.session.update_params([(m.num_params, m.num_trainable) for m in self._found.modules])
 
+    def _declare_late(self) -> None:
+        """Names variables that calls have made: in layers found, and in those made in the calls."""
+        if not self._created:
+            self._refresh()
+            return
+        found = self._found.modules if self._found is not None else []
+        counts = [(module.num_params, module.num_trainable) for module in found]
+        counts += [(0, 0)] * (len(self._addresses) - len(counts))
+        declared: set[int] = set()
+        taken: set[str] = set()
+        for number, module in self._made_in_call:
+            made = addresses.below(module, self._address_of, taken)
+            counts[number] = (made.modules[0].num_params, made.modules[0].num_trainable)
+            fresh = [v for v in made.variables if id(v.resource) not in declared]
+            for variable in fresh:
+                declared.add(id(variable.resource))
+                holder = int(self.session.module_id(made.modules[variable.module].obj))
+                variable.module = holder if holder >= 0 else number
+            named = _core.Declarations()
+            _found.declare(named, [], fresh)
+            self._tell(named, [])
+        self.session.update_params(counts)
+
+    def _address_of(self, module: Any) -> str | None:
+        number = int(self.session.module_id(module))
+        return self._addresses[number] if number >= 0 else None
+
     def _patch(self, found: addresses.Discovery | None) -> None:
         keras = _runtime.keras()
         classes = {type(module.obj) for module in found.modules} if found is not None else set()
@@ -171,6 +199,7 @@ class Recording:
         taken.add(address)
         self._patches.hold_class(type(module), _methods_of(type(module)))
         if address in self._created:
+            self._made_in_call.append((self._created[address], module))
             self.session.alias_module(module, self._created[address])
             return self._created[address]
         name = str(getattr(module, "name", "") or "")
@@ -179,6 +208,7 @@ class Recording:
         self._created[address] = self.session.declare_module(
             module, names, type(module).__name__, name, "", parent, 0, 0
         )
+        self._made_in_call.append((self._created[address], module))
         return self._created[address]
 
     def _number_of(self, module: Any, parent: int, call: Any) -> int:

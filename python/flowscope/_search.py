@@ -202,13 +202,13 @@ class Search:
             node.address = ".".join((above, *path.edge.segments) if above else path.edge.segments)
             node.module = owner
             if node is self._root or node.kind == _kinds.MODULE:
-                node.address = _unique(node.address, taken)
+                node.address = unique(node.address, taken)
                 node.module = len(found.modules)
                 node.found = _found_module(node, owner)
                 frozen.append(_is_frozen(node.obj) or (owner >= 0 and frozen[owner]))
                 found.modules.append(node.found)
             elif node.kind == _kinds.VARIABLE:
-                node.address = _unique(node.address, taken)
+                node.address = unique(node.address, taken)
                 node.found = _found_variable(node, owner, frozen[owner])
                 found.variables.append(node.found)
 
@@ -292,7 +292,7 @@ def _inner_callable(value: Any, kind: int) -> Any:
     return None
 
 
-def _unique(address: str, taken: set[str]) -> str:
+def unique(address: str, taken: set[str]) -> str:
     """``address``, or with a number where a dictionary key spells the path of another object."""
     if not address:
         return ""  # the root

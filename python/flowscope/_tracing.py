@@ -309,7 +309,7 @@ def _refuse_unknown(unknown: dict[str, Any]) -> None:
     for option in unknown:
         known = [name for name in inspect.signature(trace).parameters if name != "unknown"]
         near = difflib.get_close_matches(option, known, 1)
-        hint = f"did you mean {near[0]}=?" if near else f"options are {', '.join(known[1:])}"
+        hint = f"did you mean {near[0]}=?" if near else f"options are {', '.join(known[1:])}."
         raise InvalidArgumentError(
             f"fs.trace has no option {option}=; {hint} Keyword arguments of the model go into "
             "input_kwargs"

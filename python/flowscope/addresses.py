@@ -28,7 +28,7 @@ Rules:
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from . import _kinds, _known
 from ._found import (
@@ -39,6 +39,7 @@ from ._found import (
     FoundVariable,
     config_json,
 )
+from ._search import unique
 
 __all__ = [
     "MAX_ALIASES",
@@ -47,6 +48,7 @@ __all__ = [
     "FoundModule",
     "FoundVariable",
     "address_for_new",
+    "below",
     "config_json",
     "discover",
     "is_inner_graph",
@@ -94,6 +96,37 @@ def address_for_new(parent_address: str, obj: object, siblings: Collection[str])
         (f"{prefix}created.{i}" for i in itertools.count()),
     )
     return next(c for c in candidates if c not in siblings)
+
+
+def below(module: object, address_of: Callable[[object], str | None], taken: set[str]) -> Discovery:
+    """What a module holds that was first seen in a call, with addresses below its own.
+
+    ``address_of`` gives the address that a module goes by already, ``module`` among them; None
+    where it has none. Variables get addresses that are not in ``taken``, which then has them.
+
+    >>> layer = keras.layers.Dense(2)
+    >>> layer.build((None, 3))
+    >>> [v.address for v in below(layer, {layer: "created.0"}.get, set()).variables]
+    ['created.0.kernel', 'created.0.bias']
+    """
+    found = discover(module)
+    old = [one.address for one in found.modules]
+    for one in found.modules:
+        above = found.modules[one.parent] if one.parent >= 0 else one
+        moved = _moved(one.address, old[max(one.parent, 0)], above.address)
+        one.address = address_of(one.obj) or moved
+    for variable in found.variables:
+        holder = found.modules[variable.module].address
+        moved = _moved(variable.address, old[variable.module], holder)
+        variable.address = unique(moved, taken)
+        variable.aliases = tuple(alias for alias in variable.aliases if "/" in alias)
+    return found
+
+
+def _moved(address: str, old: str, new: str) -> str:
+    """An address below ``old`` as one below ``new``."""
+    rest = address if old == ROOT_ADDRESS else address[len(old) + 1 :]
+    return f"{new}.{rest}"
 
 
 def is_inner_graph(parent: object, obj: object) -> bool:

@@ -334,3 +334,58 @@ def test_a_failed_write_makes_no_version() -> None:
 
     (found,) = record(model).variables
     assert history(found) == [(None, [1.0, 2.0])] and found.writes == []
+
+
+class MadeInCall(keras.Model):
+    """Makes its layers anew in each call, after one that is built late."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.late = keras.layers.Dense(3)
+
+    def call(self, x: Any) -> Any:
+        for _ in range(2):
+            x = keras.layers.Dense(3)(self.late(x))
+        return x
+
+
+def test_variables_of_layers_made_in_a_call() -> None:
+    model = MadeInCall()
+    x = np.ones((1, 3), "float32")
+    model(x)
+    with fs.capture(model) as recording:
+        model(x)
+        model(x)
+    trace = recording.trace
+    assert trace.lint() == []
+    made = ["created.0", "created.1"]
+    first = [f"{address}.{name}" for address in made for name in ("kernel", "bias")]
+    late = ["late.kernel", "late.bias"]
+    assert [v.address for v in trace.variables] == [*late, *first, *(f"{a}~2" for a in first)]
+    assert all(v.trainable for v in trace.variables)
+    assert (
+        trace["created.0"].num_params == 12 and trace["created.0.kernel"].module.address == made[0]
+    )
+
+
+def test_variables_of_parts_of_a_layer_made_in_a_call() -> None:
+    class Net(keras.Model):
+        def call(self, x: Any) -> Any:
+            return keras.layers.MultiHeadAttention(2, 3)(x, x)
+
+    trace = fs.trace(Net(), np.ones((1, 3, 4), "float32"))
+    addresses = {m.address for m in trace.modules}
+    read = [v for v in trace.variables if v.reads]
+    assert len(read) == 8 and all(v.trainable for v in read)
+    assert {v.address.rpartition(".")[0] for v in read} == addresses - {"self", "created.0"}
+
+
+def test_a_block_without_a_root_knows_its_layers_variables() -> None:
+    dense = keras.layers.Dense(2)
+    dense(np.ones((1, 3), "float32"))
+    with fs.capture() as recording:
+        dense(np.ones((1, 3), "float32"))
+    trace = recording.trace
+    kernel = trace["created.0.kernel"]
+    assert kernel.trainable and kernel.module == trace["created.0"]
+    assert trace.num_params == 8 and "8 trainable" in trace.summary()
