@@ -39,8 +39,6 @@ class Statement {
   int num_columns() const;
   std::string_view ColumnName(int at) const;
   Cell Column(int at) const;
-  // For a process that was forked: what is its parent's is left as it is, and lost here.
-  void Abandon() { (void)statement_.release(); }
 
  private:
   friend class Database;
@@ -67,8 +65,6 @@ class Database {
   Result<Statement> Prepare(const std::string& sql);
   const std::string& path() const { return path_; }
   Status Close();
-  // As Statement has it.
-  void Abandon() { (void)database_.release(); }
 
   static std::string_view Version() { return sqlite3_libversion(); }
 

@@ -74,21 +74,24 @@ Result<std::shared_ptr<StreamWriter>> StreamWriter::Create(const std::string& gi
   Result<Database> database = Database::Create(path + "/" + std::string(kDatabaseName), true);
   if (!database.ok()) return database.status();
   std::shared_ptr<StreamWriter> writer(
-      new StreamWriter(path, options, std::move(database).value(), std::move(mark).value()));
+      new StreamWriter(path, options, std::move(database).value(), std::move(mark).value()),
+      &StreamWriter::LetGo);
   writer->thread_ = std::thread([self = writer.get()] { self->Run(); });
   return writer;
 }
 
 bool StreamWriter::IsForked() const { return generation_ != ProcessGeneration(); }
 
+// What a forked process has is a copy of a writer whose thread is not there and was in the middle
+// of anything: to end a condition that it waited on would wait for it. It is never ended.
+void StreamWriter::LetGo(StreamWriter* writer) {
+  std::unique_ptr<StreamWriter> owned(writer);
+  if (!owned->IsForked()) return;
+  owned->mark_.Release();
+  static_cast<void>(owned.release());
+}
+
 StreamWriter::~StreamWriter() {
-  if (IsForked()) {
-    // Nothing is closed that the parent writes on, and its thread is not here.
-    thread_.detach();
-    for (auto& [name, statement] : inserts_) statement.Abandon();
-    if (database_) database_->Abandon();
-    return;
-  }
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;

@@ -35,7 +35,7 @@ class StreamWriter : public EventSink {
   static Result<std::shared_ptr<StreamWriter>> Create(const std::string& path,
                                                       const StreamOptions& options);
   // Ends the thread. A recording that was not finished stays interrupted. In a process that was
-  // forked meanwhile this and everything else does nothing: the folder is its parent's.
+  // forked meanwhile everything does nothing: the folder is its parent's.
   ~StreamWriter() override;
   StreamWriter(const StreamWriter&) = delete;
   StreamWriter& operator=(const StreamWriter&) = delete;
@@ -63,6 +63,7 @@ class StreamWriter : public EventSink {
   static Result<WriteMark> Prepare(const std::string& path, const StreamOptions& options);
   Status CheckFolder() const;
   bool IsForked() const;
+  static void LetGo(StreamWriter* writer);
   void Push(Job job, int64_t nbytes);
   void Wake();
   void Run();
