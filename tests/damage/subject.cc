@@ -172,10 +172,10 @@ Judge::Judge(const Subject& subject, std::string private_folder)
 Outcome Judge::Load() {
   const auto trace = store::OpenTrace(subject_.path);
   if (trace.ok()) return Compare(**trace);
-  const std::string& message = trace.status().message();
-  if (trace.status().code() == StatusCode::kInternal ||
-      message.find(subject_.path) == std::string::npos) {
-    Broken("an error that helps nobody: " + trace.status().ToString());
+  const Status status = trace.status();
+  if (status.code() == StatusCode::kInternal ||
+      status.message().find(subject_.path) == std::string::npos) {
+    Broken("an error that helps nobody: " + status.ToString());
   }
   return Outcome::kRefused;
 }
