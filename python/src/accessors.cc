@@ -84,7 +84,7 @@ nb::list Items(const Accessor& accessor) {
   return items;
 }
 
-std::string Describe(const Accessor& accessor) {
+std::string AccessorText(const Accessor& accessor) {
   const size_t count = Count(accessor);
   std::string text = fmt::format("{} ({})", TableName(accessor.kind), count);
   for (uint32_t id = 0; id < std::min(count, kShownByRepr); ++id) {
@@ -182,7 +182,7 @@ void RegisterAccessors(nb::module_& m) {
       .def(
           "__iter__", [](nb::handle self) { return Iterate(nb::borrow(self)); },
           nb::sig("def __iter__(self) -> collections.abc.Iterator[typing.Any]"))
-      .def("__repr__", &Describe)
+      .def("__repr__", &AccessorText)
       .def("_ipython_key_completions_", &Keys);
   DefMapping(type);
 }

@@ -21,7 +21,7 @@ using CallRow = std::tuple<int64_t, std::string, std::string, int64_t, std::stri
 // node, call, line, call that it is the gradient of (each -1: none), whether of a backward pass
 using NodeRow = std::tuple<std::string, int64_t, int64_t, int64_t, bool>;
 // node (empty: argument), output index or argument number
-using ValueRow = std::pair<std::string, uint32_t>;
+using GivenRow = std::pair<std::string, uint32_t>;
 // node that comes after it (empty: the end), call
 using SilentRow = std::pair<std::string, uint32_t>;
 // file, line, function
@@ -44,7 +44,7 @@ capture::BodyCall CallFrom(const CallRow& row) {
   return call;
 }
 
-void AddValues(const std::vector<ValueRow>& rows, capture::BodyOrigins& origins) {
+void AddValues(const std::vector<GivenRow>& rows, capture::BodyOrigins& origins) {
   for (const auto& [node, index] : rows) {
     auto& of = node.empty() ? origins.values_of_arguments : origins.values_of_node[node];
     of.emplace_back(index, origins.num_values++);
@@ -69,7 +69,7 @@ std::vector<LocationId> AddSites(const std::vector<SiteRow>& rows,
 std::shared_ptr<const capture::BodyOrigins> OriginsFrom(const nb::object& answer,
                                                         capture::CallSiteProvider& sites) {
   const auto [calls, nodes, values, lines, silent] =
-      nb::cast<std::tuple<std::vector<CallRow>, std::vector<NodeRow>, std::vector<ValueRow>,
+      nb::cast<std::tuple<std::vector<CallRow>, std::vector<NodeRow>, std::vector<GivenRow>,
                           std::vector<SiteRow>, std::vector<SilentRow>>>(answer);
   auto origins = std::make_shared<capture::BodyOrigins>();
   for (const CallRow& row : calls) origins->calls.push_back(CallFrom(row));

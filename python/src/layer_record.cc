@@ -27,7 +27,7 @@ NumpyArray OutOf(const Layer& layer) {
   return FirstOp(layer).Output(0);
 }
 
-std::vector<NumpyArray> OutsOf(const Layer& layer) {
+std::vector<NumpyArray> PassOutsOf(const Layer& layer) {
   std::vector<NumpyArray> outs;
   for (const OpId op : layer.ops()) outs.push_back(Op(layer.owner, op).Output(0));
   return outs;
@@ -103,7 +103,7 @@ void RegisterLayer(nb::module_& m) {
           },
           "Address of that module; \"self\" outside every module.")
       .def_prop_ro("out", &OutOf, "The value, where the layer ran once.")
-      .def_prop_ro("outs", &OutsOf, "The value of each pass.")
+      .def_prop_ro("outs", &PassOutsOf, "The value of each pass.")
       .def_prop_ro(
           "shape", [](const Layer& layer) { return ShapeOf(layer.trace(), FirstTensor(layer)); },
           "Of the first pass.")

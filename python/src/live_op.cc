@@ -44,7 +44,7 @@ void RefuseAttribute(const LiveOp& op, const std::string& name) {
           .c_str());
 }
 
-std::string Describe(const LiveOp& op) {
+std::string LiveOpText(const LiveOp& op) {
   return fmt::format("{} ({} {}) in {}", op.label, op.kind, op.type, op.module.value_or("self"));
 }
 
@@ -83,7 +83,7 @@ void RegisterLiveOp(nb::module_& m) {
           "attrs", [](const LiveOp& op) { return AttrsToDict(op.attrs); },
           nb::sig("def attrs(self) -> dict[str, typing.Any]"))
       .def("__getattr__", &RefuseAttribute)
-      .def("__repr__", &Describe);
+      .def("__repr__", &LiveOpText);
 }
 
 }  // namespace flowscope::python

@@ -31,7 +31,7 @@ ModuleCall OnlyCall(const Module& module, std::string_view attribute) {
   return {module.owner, calls.front()};
 }
 
-std::vector<NumpyArray> OutsOf(const Module& module) {
+std::vector<NumpyArray> CallOutsOf(const Module& module) {
   std::vector<NumpyArray> outs;
   for (const ModuleCallId call : module.calls()) {
     outs.push_back(ModuleCall(module.owner, call).Output());
@@ -160,7 +160,7 @@ void DefCalls(nb::class_<Module>& type) {
       .def_prop_ro(
           "out", [](const Module& module) { return OnlyCall(module, "out").Output(); },
           "The first output of its one call.")
-      .def_prop_ro("outs", &OutsOf, "The first output of each call.")
+      .def_prop_ro("outs", &CallOutsOf, "The first output of each call.")
       .def_prop_ro("out_shape", &OutShapeOf, "Shape of the first call's first output.")
       .def_prop_ro(
           "inputs", [](const Module& module) { return OnlyCall(module, "inputs").Inputs(); },

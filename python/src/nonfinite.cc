@@ -38,7 +38,7 @@ nb::object ElementValue(const NonFiniteRecord& record) {
   return nb::module_::import_("builtins").attr("float")(text);
 }
 
-std::vector<ParentRecord> ParentsOf(const NonFiniteRecord& record) {
+std::vector<ParentRecord> ParentRecordsOf(const NonFiniteRecord& record) {
   std::vector<ParentRecord> parents;
   for (const ParentValue& parent : record.report.parents) parents.push_back({record.owner, parent});
   return parents;
@@ -51,7 +51,7 @@ std::vector<Op> ChainOf(const NonFiniteRecord& record) {
   return MakeRecords<Op>(record.owner, ids);
 }
 
-std::string Describe(const NonFiniteRecord& record) {
+std::string NonFiniteText(const NonFiniteRecord& record) {
   return WithoutLastBreak(FormatNonFinite(record.trace(), record.report));
 }
 
@@ -130,7 +130,7 @@ void RegisterNonFinite(nb::module_& m) {
       .def_prop_ro(
           "cause", [](const NonFiniteRecord& self) { return self.report.cause; },
           "Why, in one sentence.")
-      .def_prop_ro("parents", &ParentsOf, "The op's inputs.")
+      .def_prop_ro("parents", &ParentRecordsOf, "The op's inputs.")
       .def_prop_ro("chain", &ChainOf, "Later ops that the bad values reach, in order.")
       .def_prop_ro(
           "first_nan",
@@ -143,8 +143,8 @@ void RegisterNonFinite(nb::module_& m) {
                      return self.report.nan_cause.empty() ? self.report.cause
                                                           : self.report.nan_cause;
                    })
-      .def("__repr__", [](const NonFiniteRecord& self) { return FirstLine(Describe(self)); })
-      .def("__str__", &Describe);
+      .def("__repr__", [](const NonFiniteRecord& self) { return FirstLine(NonFiniteText(self)); })
+      .def("__str__", &NonFiniteText);
   DefCounts(type);
 }
 

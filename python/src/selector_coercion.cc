@@ -12,8 +12,6 @@ namespace nb = nanobind;
 namespace flowscope::python {
 namespace {
 
-SelectorObject Wrap(SelectorPtr selector) { return {std::move(selector), {}}; }
-
 // Any of the items; none where there are no items.
 SelectorObject AnyOf(nb::handle items) {
   SelectorObject any = Wrap(nullptr);

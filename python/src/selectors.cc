@@ -14,8 +14,6 @@ namespace nb = nanobind;
 namespace flowscope::python {
 namespace {
 
-SelectorObject Wrap(SelectorPtr selector) { return {std::move(selector), {}}; }
-
 using Combine = SelectorPtr (*)(SelectorPtr, SelectorPtr);
 
 SelectorObject Combined(Combine combine, SelectorObject a, const SelectorObject& b) {

@@ -18,6 +18,8 @@ struct SelectorObject {
   std::vector<nanobind::object> functions;
 };
 
+inline SelectorObject Wrap(SelectorPtr selector) { return {std::move(selector), {}}; }
+
 // From a Selector; a string (address, label, glob, "all", "none"); None, which is none; a record; a
 // position in the trace; a predicate over LiveOp; a list, tuple or set of these, any of which may
 // match. InvalidArgumentError for anything else.

@@ -9,7 +9,7 @@ namespace nb = nanobind;
 namespace flowscope::python {
 namespace {
 
-constexpr int kMaxDepth = 32;
+constexpr int kMaxWatchedDepth = 32;
 
 nb::object TypeOf(PyObject* value) {
   return nb::borrow(reinterpret_cast<PyObject*>(Py_TYPE(value)));
@@ -106,7 +106,7 @@ bool StructureWatch::Add(nb::handle object) {
 }
 
 bool StructureWatch::AddContent(PyObject* container, int depth, uint32_t& index) {
-  if (depth > kMaxDepth) return false;
+  if (depth > kMaxWatchedDepth) return false;
   Content content;
   content.all_leaves = depth > 0;
   const bool added = ForEachItem(container, [&](PyObject* key, PyObject* value) {

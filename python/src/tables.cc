@@ -128,7 +128,7 @@ nb::list NamedColumn(const TableObject& self, const std::string& name) {
   return ColumnToList(*column);
 }
 
-std::string Describe(const TableObject& self) {
+std::string TableText(const TableObject& self) {
   return fmt::format("Table of {} rows: {}", self.table->num_rows(),
                      fmt::join(ColumnNames(self), ", "));
 }
@@ -162,7 +162,7 @@ void RegisterTables(nb::module_& m) {
       "    >>> pyarrow.table(trace.to_arrow())\n"
       "    >>> trace.stats().to_pandas().sort_values(\"max\")")
       .def("__len__", [](const TableObject& self) { return self.table->num_rows(); })
-      .def("__repr__", &Describe)
+      .def("__repr__", &TableText)
       .def("__getitem__", &NamedColumn, nb::arg("name"),
            nb::sig("def __getitem__(self, name: str, /) -> list[typing.Any]"))
       .def_prop_ro("columns", &ColumnNames)

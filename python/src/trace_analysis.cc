@@ -56,7 +56,7 @@ nb::dict CostOf(const TraceHandle& self) {
   return out;
 }
 
-TableObject Stats(const TraceHandle& self) {
+TableObject StatsTable(const TraceHandle& self) {
   const nb::gil_scoped_release released;
   return MakeTable(StatsTable(self.trace()));
 }
@@ -138,7 +138,8 @@ void DefTraceAnalysis(nb::class_<TraceHandle>& type) {
   type.def("ancestors", &AncestorsOf, nb::arg("op").none(),
            nb::sig("def ancestors(self, op: Op | Layer | Module | ModuleCall | str) -> list[Op]"),
            "Ops and sources that the value of `op` depends on, in order of execution.")
-      .def("stats", &Stats, "Statistics of every value, as a Table: one row per output of an op.")
+      .def("stats", &StatsTable,
+           "Statistics of every value, as a Table: one row per output of an op.")
       .def(
           "timeline",
           [](const TraceHandle& self) { return MakeTable(TimelineTable(self.trace())); },

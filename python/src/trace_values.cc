@@ -17,16 +17,16 @@ namespace nb = nanobind;
 namespace flowscope::python {
 namespace {
 
-constexpr size_t kMaxListed = 8;
+constexpr size_t kMaxShownOps = 8;
 
 // "matmul_1_3:1 (2, 4), matmul_2_7:1 (2, 8), 3 more"
 std::string ShapesText(const std::vector<Op>& ops, const nb::list& values) {
   std::vector<std::string> parts;
-  for (size_t i = 0; i < std::min(ops.size(), kMaxListed); ++i) {
+  for (size_t i = 0; i < std::min(ops.size(), kMaxShownOps); ++i) {
     parts.push_back(ops[i].Label() + " " +
                     nb::cast<std::string>(nb::str(nb::object(values[i].attr("shape")))));
   }
-  if (ops.size() > kMaxListed) parts.push_back(fmt::format("{} more", ops.size() - kMaxListed));
+  if (ops.size() > kMaxShownOps) parts.push_back(fmt::format("{} more", ops.size() - kMaxShownOps));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 

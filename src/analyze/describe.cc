@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "analyze/cost.h"
+#include "analyze/record_lines.h"
 #include "analyze/summary.h"
 #include "analyze/summary_footer.h"
 #include "analyze/text.h"
@@ -15,15 +16,7 @@
 namespace flowscope {
 namespace {
 
-using Parts = std::vector<std::string>;
-
-constexpr size_t kIndent = 11;
-constexpr size_t kMaxListed = 8;
 constexpr size_t kMaxAttrWidth = 40;
-
-std::string Line(std::string_view title, const Parts& parts) {
-  return TitledLine("  " + std::string(title), parts, kIndent, kSummaryWidth);
-}
 
 // "a, b, c, ... 4 more".
 template <typename Items, typename Format>
@@ -31,13 +24,11 @@ std::string Listed(const Items& items, Format format) {
   std::string text;
   size_t shown = 0;
   for (const auto& item : items) {
-    if (shown == kMaxListed) return text + fmt::format(", ... {} more", items.size() - shown);
+    if (shown == kMaxListedParts) return text + fmt::format(", ... {} more", items.size() - shown);
     text += (shown++ > 0 ? ", " : "") + format(item);
   }
   return text;
 }
-
-std::string Bytes(int64_t nbytes) { return FormatBytes(static_cast<uint64_t>(nbytes)); }
 
 std::string PassText(const Trace& trace, OpId id) {
   const uint32_t passes = trace.site(trace.op(id).site).num_passes;
@@ -112,8 +103,8 @@ std::string GraphText(const Trace& trace, OpId id) {
 }
 
 Parts CostParts(const Cost& cost, std::optional<int64_t> flops, int64_t duration_ns) {
-  return {flops ? Counted(*flops, "FLOP") : "FLOPs ?", "reads " + Bytes(cost.bytes_read),
-          "writes " + Bytes(cost.bytes_written), FormatDuration(duration_ns)};
+  return {flops ? Counted(*flops, "FLOP") : "FLOPs ?", "reads " + BytesText(cost.bytes_read),
+          "writes " + BytesText(cost.bytes_written), FormatDuration(duration_ns)};
 }
 
 Parts OpCostParts(const Trace& trace, OpId id) {
@@ -160,10 +151,11 @@ std::string PassLine(const Trace& trace, OpId id) {
 std::string PassesText(const Trace& trace, SiteId site) {
   const auto ops = trace.OpsOfSite(site);
   std::string text;
-  for (size_t i = 0; i < std::min(ops.size(), kMaxListed); ++i) text += PassLine(trace, ops[i]);
-  if (ops.size() > kMaxListed) {
-    text +=
-        fmt::format("  ... {} more\n", FormatCount(static_cast<int64_t>(ops.size() - kMaxListed)));
+  for (size_t i = 0; i < std::min(ops.size(), kMaxListedParts); ++i)
+    text += PassLine(trace, ops[i]);
+  if (ops.size() > kMaxListedParts) {
+    text += fmt::format("  ... {} more\n",
+                        FormatCount(static_cast<int64_t>(ops.size() - kMaxListedParts)));
   }
   return text;
 }
@@ -174,10 +166,10 @@ std::string DescribeOp(const Trace& trace, OpId id) {
   const OpRecord& op = trace.op(id);
   return fmt::format("{} [{}] -> {}\n", trace.OpLabel(id), KindText(trace, id),
                      OutputsText(trace, id)) +
-         Line("where", WhereParts(trace, id)) + Line("graph", {GraphText(trace, id)}) +
-         Line("cost", OpCostParts(trace, id)) + Line("attrs", AttrParts(trace, id)) +
-         Line("opaque", {TextOf(trace, op.opaque_reason)}) +
-         Line("error", {TextOf(trace, op.error)});
+         RecordLine("where", WhereParts(trace, id)) + RecordLine("graph", {GraphText(trace, id)}) +
+         RecordLine("cost", OpCostParts(trace, id)) + RecordLine("attrs", AttrParts(trace, id)) +
+         RecordLine("opaque", {TextOf(trace, op.opaque_reason)}) +
+         RecordLine("error", {TextOf(trace, op.error)});
 }
 
 std::string DescribeLayer(const Trace& trace, SiteId site) {
@@ -196,11 +188,11 @@ std::string DescribeLayer(const Trace& trace, SiteId site) {
                      trace.str(trace.site(site).type),
                      FormatCount(static_cast<int64_t>(ops.size()))) +
          PassesText(trace, site) +
-         Line("where", {TextOf(trace, trace.site(site).module_address),
-                        region.empty() ? "" : "in " + std::string(region),
-                        ops.empty() ? "" : LocationText(trace, ops.front(), true)}) +
-         Line("cost",
-              CostParts(cost, known ? std::optional(cost.flops) : std::nullopt, duration_ns));
+         RecordLine("where", {TextOf(trace, trace.site(site).module_address),
+                              region.empty() ? "" : "in " + std::string(region),
+                              ops.empty() ? "" : LocationText(trace, ops.front(), true)}) +
+         RecordLine("cost",
+                    CostParts(cost, known ? std::optional(cost.flops) : std::nullopt, duration_ns));
 }
 
 }  // namespace flowscope

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "analyze/cost.h"
+#include "analyze/record_lines.h"
 #include "analyze/summary.h"
 #include "analyze/summary_footer.h"
 #include "analyze/text.h"
@@ -16,20 +17,11 @@
 namespace flowscope {
 namespace {
 
-using Parts = std::vector<std::string>;
-
-constexpr size_t kIndent = 11;
-constexpr size_t kMaxListed = 8;
-
-std::string Line(std::string_view title, const Parts& parts) {
-  return TitledLine("  " + std::string(title), parts, kIndent, kSummaryWidth);
-}
-
 // Cuts what is too long to list.
 Parts Some(Parts parts) {
-  if (parts.size() <= kMaxListed) return parts;
-  const size_t more = parts.size() - kMaxListed;
-  parts.resize(kMaxListed);
+  if (parts.size() <= kMaxListedParts) return parts;
+  const size_t more = parts.size() - kMaxListedParts;
+  parts.resize(kMaxListedParts);
   parts.push_back(fmt::format("... {} more", more));
   return parts;
 }
@@ -96,10 +88,8 @@ Parts CostParts(const Cost& cost, int64_t duration_ns) {
     unknown = fmt::format("{} of {} without a formula", cost.ops_without_formula,
                           Counted(cost.ops, "op"));
   }
-  return {Counted(cost.flops, "FLOP"), unknown,
-          "reads " + FormatBytes(static_cast<uint64_t>(cost.bytes_read)),
-          "writes " + FormatBytes(static_cast<uint64_t>(cost.bytes_written)),
-          FormatDuration(duration_ns)};
+  return {Counted(cost.flops, "FLOP"), unknown, "reads " + BytesText(cost.bytes_read),
+          "writes " + BytesText(cost.bytes_written), FormatDuration(duration_ns)};
 }
 
 Cost CallCost(const Trace& trace, ModuleCallId call) {
@@ -185,13 +175,13 @@ std::string DescribeModule(const Trace& trace, ModuleId id) {
                   trace.str(module.class_name), Counted(static_cast<int64_t>(calls.size()), "call"),
                   Counted(cost.ops, "op"), Counted(module.num_params, "parameter"),
                   FormatCount(module.num_trainable_params));
-  return text + Line("also", Some(Aliases(trace, module.addresses))) +
-         Line("calls", Some(CallParts(trace, id))) +
-         Line("output", {calls.empty() ? "" : CallsOutputText(trace, outputs)}) +
-         Line("holds", Some(VariableParts(trace, module.variables))) +
-         Line("children", Some(ChildParts(trace, id))) +
-         Line("not run", {calls.empty() ? NotRunHint(trace, id) : ""}) +
-         Line("cost", calls.empty() ? Parts{} : CostParts(cost, ModuleDuration(trace, id)));
+  return text + RecordLine("also", Some(Aliases(trace, module.addresses))) +
+         RecordLine("calls", Some(CallParts(trace, id))) +
+         RecordLine("output", {calls.empty() ? "" : CallsOutputText(trace, outputs)}) +
+         RecordLine("holds", Some(VariableParts(trace, module.variables))) +
+         RecordLine("children", Some(ChildParts(trace, id))) +
+         RecordLine("not run", {calls.empty() ? NotRunHint(trace, id) : ""}) +
+         RecordLine("cost", calls.empty() ? Parts{} : CostParts(cost, ModuleDuration(trace, id)));
 }
 
 std::string DescribeModuleCall(const Trace& trace, ModuleCallId id) {
@@ -203,12 +193,14 @@ std::string DescribeModuleCall(const Trace& trace, ModuleCallId id) {
   const Cost cost = CallCost(trace, id);
   return fmt::format("{} [call of {}] -> {}\n", trace.CallLabel(id),
                      trace.str(trace.module(call.module).class_name), CallOutput(trace, call)) +
-         Line("where",
-              {call.parent == kNoId ? "" : "in " + trace.CallLabel(call.parent),
-               region.empty() ? "" : "in " + region, std::string(trace.str(call.method))}) +
-         Line("inputs", Some(Named(trace, call.inputs))) + Line("args", {training, given}) +
-         Line("outputs", Some(Named(trace, call.outputs))) +
-         Line("ops", {Counted(cost.ops, "op")}) + Line("cost", CostParts(cost, call.duration_ns));
+         RecordLine("where",
+                    {call.parent == kNoId ? "" : "in " + trace.CallLabel(call.parent),
+                     region.empty() ? "" : "in " + region, std::string(trace.str(call.method))}) +
+         RecordLine("inputs", Some(Named(trace, call.inputs))) +
+         RecordLine("args", {training, given}) +
+         RecordLine("outputs", Some(Named(trace, call.outputs))) +
+         RecordLine("ops", {Counted(cost.ops, "op")}) +
+         RecordLine("cost", CostParts(cost, call.duration_ns));
 }
 
 std::string DescribeVariable(const Trace& trace, VariableId id) {
@@ -216,13 +208,15 @@ std::string DescribeVariable(const Trace& trace, VariableId id) {
   const Parts versions = VersionParts(trace, id);
   return fmt::format("{} [variable] -> {}, {}\n", trace.str(variable.address),
                      LatestGlance(trace, id), TrainableText(variable)) +
-         Line("also", Some(Aliases(trace, variable.addresses))) +
-         Line("name", {std::string(trace.str(variable.name))}) +
-         Line("owner", {variable.module == kNoId
-                            ? ""
-                            : std::string(trace.str(trace.module(variable.module).address))}) +
-         Line("versions", Some(versions)) + Line("reads", Some(AccessParts(trace, id, false))) +
-         Line("writes", Some(AccessParts(trace, id, true)));
+         RecordLine("also", Some(Aliases(trace, variable.addresses))) +
+         RecordLine("name", {std::string(trace.str(variable.name))}) +
+         RecordLine("owner",
+                    {variable.module == kNoId
+                         ? ""
+                         : std::string(trace.str(trace.module(variable.module).address))}) +
+         RecordLine("versions", Some(versions)) +
+         RecordLine("reads", Some(AccessParts(trace, id, false))) +
+         RecordLine("writes", Some(AccessParts(trace, id, true)));
 }
 
 }  // namespace flowscope

@@ -34,7 +34,7 @@ std::optional<int64_t> AllButLast(const std::optional<Dims>& dims, size_t last) 
 // One side of an einsum equation, with the sizes that its labels have.
 using LabelSizes = std::map<char, int64_t>;
 
-constexpr std::string_view kEllipsis = "...";
+constexpr std::string_view kAnyDimensions = "...";
 
 // Broadcasting inside the ellipsis: its n-th axis from the end gets a label of its own, below the
 // printable ones.
@@ -48,16 +48,16 @@ std::string WithoutSpaces(std::string_view text) {
 
 // "ab...c" with an ellipsis of `rank` axes as one label for each axis.
 std::string ExpandLabels(std::string_view term, size_t rank) {
-  const size_t at = term.find(kEllipsis);
+  const size_t at = term.find(kAnyDimensions);
   if (at == std::string_view::npos) return std::string(term);
   std::string labels(term.substr(0, at));
   for (size_t i = rank; i > 0; --i) labels += EllipsisLabel(i - 1);
-  return labels + std::string(term.substr(at + kEllipsis.size()));
+  return labels + std::string(term.substr(at + kAnyDimensions.size()));
 }
 
 size_t EllipsisRank(std::string_view term, size_t dims) {
-  const bool has = term.find(kEllipsis) != std::string_view::npos;
-  const size_t named = term.size() - (has ? kEllipsis.size() : 0);
+  const bool has = term.find(kAnyDimensions) != std::string_view::npos;
+  const size_t named = term.size() - (has ? kAnyDimensions.size() : 0);
   return has && dims > named ? dims - named : 0;
 }
 
@@ -94,7 +94,7 @@ std::optional<Equation> ParseEquation(std::string_view text) {
 }
 
 bool SumsOverALabel(const LabelSizes& sizes, std::string_view output) {
-  const bool keeps_ellipsis = output.find(kEllipsis) != std::string_view::npos;
+  const bool keeps_ellipsis = output.find(kAnyDimensions) != std::string_view::npos;
   return std::any_of(sizes.begin(), sizes.end(), [&](const auto& entry) {
     const bool named = static_cast<unsigned char>(entry.first) > ' ';
     return named ? output.find(entry.first) == std::string_view::npos : !keeps_ellipsis;

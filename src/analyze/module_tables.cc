@@ -15,10 +15,6 @@ using OptionalInt = std::optional<int64_t>;
 using OptionalDouble = std::optional<double>;
 using OptionalBool = std::optional<uint8_t>;
 
-OptionalString OrNull(std::string_view text) {
-  return text.empty() ? std::nullopt : OptionalString(text);
-}
-
 double Microseconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1000; }
 
 // Every address but the chosen one.

@@ -6,11 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include "base/payload_testing.h"
+
 namespace flowscope {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 std::string Explain(std::string_view type, double x, bool nan, DType dtype = DType::kFloat32) {
   return ExplainElement({type, dtype, nan, x, std::nullopt});

@@ -1,18 +1,15 @@
 #include "analyze/nonfinite_scan.h"
 
-#include <limits>
 #include <memory>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "base/payload_testing.h"
 #include "trace/testing.h"
 
 namespace flowscope {
 namespace {
-
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 // Tensors that all show the same memory, as outputs of a reshape do.
 class SharedMemory : public PayloadSource {
@@ -37,7 +34,7 @@ class SharedMemory : public PayloadSource {
 TEST(NonFiniteScanTest, CountsByKind) {
   TraceMaker m;
   const TensorId good = m.Input("good", {3}, {1, 2, 3});
-  const TensorId bad = m.Input("bad", {4}, {kNan, kInf, -kInf, kInf});
+  const TensorId bad = m.Input("bad", {4}, {kFloatNan, kFloatInf, -kFloatInf, kFloatInf});
   const NonFiniteScan scan = ScanForNonFinite(*m.Finish(), 1);
   EXPECT_FALSE(scan.bad.contains(good));
   ASSERT_TRUE(scan.bad.contains(bad));
@@ -77,8 +74,8 @@ TEST(NonFiniteScanTest, FindsTheOnlyBadElementOfALargeTensor) {
   for (const int threads : {1, 2, 3}) {
     TraceMaker m;
     std::vector<float> values(kCount, 0.5f);
-    values.back() = kNan;
-    values[2'000'000] = kInf;
+    values.back() = kFloatNan;
+    values[2'000'000] = kFloatInf;
     const TensorId x = m.Input("x", {kCount}, values);
     const auto trace = m.Finish();
     const NonFiniteScan scan = ScanForNonFinite(*trace, threads);
@@ -99,7 +96,7 @@ TEST(NonFiniteScanTest, TensorsThatShareMemoryAllGetTheAnswer) {
   const TensorId y = m.Op("Reshape", {x});
   TraceTables tables = std::move(m.tables());
   const Trace trace(std::move(tables),
-                    std::make_shared<SharedMemory>(std::vector<float>{1.0f, kNan}));
+                    std::make_shared<SharedMemory>(std::vector<float>{1.0f, kFloatNan}));
   const NonFiniteScan scan = ScanForNonFinite(trace, 1);
   EXPECT_EQ(scan.scanned, 2);
   EXPECT_EQ(scan.bad.at(x).nan, 1);
@@ -111,7 +108,7 @@ TEST(NonFiniteScanTest, HalfAndComplexValues) {
   const TensorId half = m.Input("half", {2});
   m.SetValue<uint16_t>(half, DType::kFloat16, {0x3c00, 0x7c00});
   const TensorId complex = m.Input("complex", {1});
-  m.SetValue<float>(complex, DType::kComplex64, {1.0f, kNan});
+  m.SetValue<float>(complex, DType::kComplex64, {1.0f, kFloatNan});
   const NonFiniteScan scan = ScanForNonFinite(*m.Finish(), 1);
   EXPECT_EQ(scan.bad.at(half).pos_inf, 1);
   EXPECT_EQ(scan.bad.at(complex).nan, 1);

@@ -1,12 +1,12 @@
 #include "analyze/nonfinite.h"
 
-#include <limits>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/payload_testing.h"
 #include "trace/testing.h"
 
 namespace flowscope {
@@ -16,9 +16,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 // Finishes the trace and answers by label.
 struct Found {
@@ -47,12 +44,13 @@ struct EntropyTrace {
   EntropyTrace() {
     m.At("/home/me/project/model.py", 7, "lp = tf.math.log(p)", "entropy");
     m.Call("head", [&] {
-      const TensorId lp =
-          m.Op("Log", {p}, {.dims = {2, 3}, .values = {-0.7f, -0.7f, -kInf, -1.6f, -1.2f, -0.7f}});
-      const TensorId product = m.Op(
-          "Mul", {p, lp}, {.dims = {2, 3}, .values = {-0.3f, -0.3f, kNan, -0.3f, -0.4f, -0.3f}});
-      const TensorId sum = m.Op("Sum", {product}, {.dims = {2}, .values = {kNan, -1.0f}});
-      return m.Op("Neg", {sum}, {.dims = {2}, .values = {kNan, 1.0f}});
+      const TensorId lp = m.Op(
+          "Log", {p}, {.dims = {2, 3}, .values = {-0.7f, -0.7f, -kFloatInf, -1.6f, -1.2f, -0.7f}});
+      const TensorId product =
+          m.Op("Mul", {p, lp},
+               {.dims = {2, 3}, .values = {-0.3f, -0.3f, kFloatNan, -0.3f, -0.4f, -0.3f}});
+      const TensorId sum = m.Op("Sum", {product}, {.dims = {2}, .values = {kFloatNan, -1.0f}});
+      return m.Op("Neg", {sum}, {.dims = {2}, .values = {kFloatNan, 1.0f}});
     });
     m.Op("Relu", {p}, {.dims = {2, 3}});
   }
@@ -121,9 +119,9 @@ TEST(FirstNonFiniteTest, PrintsAReport) {
 
 TEST(FirstNonFiniteTest, ALongChainIsCutButNotItsFirstNanNorItsEnd) {
   TraceMaker m;
-  TensorId x = m.Op("Exp", {m.Input("x", {1}, {100})}, {.dims = {1}, .values = {kInf}});
+  TensorId x = m.Op("Exp", {m.Input("x", {1}, {100})}, {.dims = {1}, .values = {kFloatInf}});
   for (int i = 0; i < 40; ++i) {
-    x = m.Op("Neg", {x}, {.dims = {1}, .values = {i < 30 ? kInf : kNan}});
+    x = m.Op("Neg", {x}, {.dims = {1}, .values = {i < 30 ? kFloatInf : kFloatNan}});
   }
   const std::string text = Found(m).Text();
   EXPECT_THAT(text, HasSubstr("reaches  40 later ops"));
@@ -135,8 +133,8 @@ TEST(FirstNonFiniteTest, ALongChainIsCutButNotItsFirstNanNorItsEnd) {
 
 TEST(FirstNonFiniteTest, ABadInputIsItsOwnCause) {
   TraceMaker m;
-  const TensorId x = m.Input("x", {2}, {1, kNan});
-  m.Op("Relu", {x}, {.dims = {2}, .values = {1, kNan}});
+  const TensorId x = m.Input("x", {2}, {1, kFloatNan});
+  m.Op("Relu", {x}, {.dims = {2}, .values = {1, kFloatNan}});
   const Found found(m);
   EXPECT_EQ(found.First(), "input_1:1");
   EXPECT_EQ(found.report->cause, "nan came in with the input x");
@@ -146,19 +144,19 @@ TEST(FirstNonFiniteTest, ABadInputIsItsOwnCause) {
 
 TEST(FirstNonFiniteTest, ABadConstantAndABadValueFromPythonAreNamed) {
   TraceMaker constant;
-  constant.Constant("mask", {1}, {-kInf});
+  constant.Constant("mask", {1}, {-kFloatInf});
   EXPECT_EQ(Found(constant).report->cause, "the constant mask already held -inf");
   TraceMaker python;
-  python.FromPython({1}, {kNan});
+  python.FromPython({1}, {kFloatNan});
   EXPECT_EQ(Found(python).report->cause, "nan came in from Python code");
 }
 
 TEST(FirstNonFiniteTest, AVariableThatWasBadBeforeTheRun) {
   TraceMaker m;
-  const VariableId kernel = m.Variable("dense.kernel", {2}, {.values = {1, kNan}});
+  const VariableId kernel = m.Variable("dense.kernel", {2}, {.values = {1, kFloatNan}});
   m.Read(kernel);
   const TensorId again = m.Read(kernel);
-  m.Op("Neg", {again}, {.dims = {2}, .values = {-1, kNan}});
+  m.Op("Neg", {again}, {.dims = {2}, .values = {-1, kFloatNan}});
   const Found found(m);
   EXPECT_EQ(found.First(), "readvariableop_1:1");
   EXPECT_EQ(found.report->cause, "variable dense.kernel already held nan before the run");
@@ -169,7 +167,7 @@ TEST(FirstNonFiniteTest, AVariableThatWasBadBeforeTheRun) {
 TEST(FirstNonFiniteTest, AVariableThatChangedOutsideTheRun) {
   TraceMaker m;
   const VariableId kernel = m.Variable("w", {1});
-  m.ChangeOutside(kernel, {kNan});
+  m.ChangeOutside(kernel, {kFloatNan});
   m.Read(kernel);
   EXPECT_EQ(Found(m).report->cause,
             "variable w already held nan when it had been changed outside this run");
@@ -179,10 +177,10 @@ TEST(FirstNonFiniteTest, TravelsThroughVariables) {
   TraceMaker m;
   const VariableId w = m.Variable("w", {1});
   const TensorId zero = m.Input("x", {1}, {0});
-  const TensorId inf = m.Op("Log", {zero}, {.dims = {1}, .values = {-kInf}});
+  const TensorId inf = m.Op("Log", {zero}, {.dims = {1}, .values = {-kFloatInf}});
   m.Assign(w, inf);
   const TensorId read = m.Read(w);
-  m.Op("Neg", {read}, {.dims = {1}, .values = {kInf}});
+  m.Op("Neg", {read}, {.dims = {1}, .values = {kFloatInf}});
   const Found found(m);
   EXPECT_EQ(found.First(), "log_1:1");
   EXPECT_THAT(found.Chain(), ElementsAre("assignvariableop_1:1", "readvariableop_1:1", "neg_1:1"));
@@ -195,13 +193,13 @@ TEST(FirstNonFiniteTest, TheCauseIsInsideTheCall) {
   TraceMaker m;
   const TensorId x = m.Input("x", {1}, {0});
   m.Op("PartitionedCall", {x},
-       {.dims = {1}, .values = {-kInf}, .kind = OpKind::kCall, .duration_ns = 0});
+       {.dims = {1}, .values = {-kFloatInf}, .kind = OpKind::kCall, .duration_ns = 0});
   const OpId call = m.last_op();
   m.Function(
       "f",
       [&] {
         m.Op("Identity", {x}, {.dims = {1}, .values = {0}, .duration_ns = 0});
-        m.Op("Log", {x}, {.dims = {1}, .values = {-kInf}, .duration_ns = 0});
+        m.Op("Log", {x}, {.dims = {1}, .values = {-kFloatInf}, .duration_ns = 0});
       },
       call);
   const Found found(m);
@@ -212,9 +210,9 @@ TEST(FirstNonFiniteTest, TheCauseIsInsideTheCall) {
 TEST(FirstNonFiniteTest, OrderIsByEndWhereTimesTell) {
   TraceMaker m;
   const TensorId x = m.Input("x", {1}, {0});
-  m.Op("EagerPyFunc", {x}, {.dims = {1}, .values = {-kInf}, .duration_ns = 0});
+  m.Op("EagerPyFunc", {x}, {.dims = {1}, .values = {-kFloatInf}, .duration_ns = 0});
   const OpId outer = m.last_op();
-  m.Op("Log", {x}, {.dims = {1}, .values = {-kInf}});
+  m.Op("Log", {x}, {.dims = {1}, .values = {-kFloatInf}});
   m.tables().ops[outer].duration_ns = 5000;
   EXPECT_EQ(Found(m).First(), "log_1:1");
 }
@@ -242,7 +240,7 @@ TEST(FirstNonFiniteTest, ReadsBroadcastOperands) {
   TraceMaker m;
   const TensorId x = m.Input("x", {2, 2}, {1, 2, 3, 4});
   const TensorId d = m.Input("d", {2}, {1, 0});
-  m.Op("RealDiv", {x, d}, {.dims = {2, 2}, .values = {1, kInf, 3, kInf}});
+  m.Op("RealDiv", {x, d}, {.dims = {2, 2}, .values = {1, kFloatInf, 3, kFloatInf}});
   const Found found(m);
   EXPECT_EQ(found.report->cause, "2 / 0: division by zero at (0, 1)");
   EXPECT_EQ(found.report->parents[1].element, "0");
@@ -251,15 +249,15 @@ TEST(FirstNonFiniteTest, ReadsBroadcastOperands) {
 TEST(FirstNonFiniteTest, ALiteralThatWasBad) {
   TraceMaker m;
   const TensorId x = m.Input("x", {1}, {2});
-  const TensorId literal = m.Literal(kNan);
-  m.Op("Mul", {x, literal}, {.dims = {1}, .values = {kNan}});
+  const TensorId literal = m.Literal(kFloatNan);
+  m.Op("Mul", {x, literal}, {.dims = {1}, .values = {kFloatNan}});
   EXPECT_EQ(Found(m).report->cause, "nan was passed as a literal");
 }
 
 TEST(FirstNonFiniteTest, ALiteralThatWentNowhere) {
   TraceMaker m;
   const TensorId x = m.Input("x", {1}, {2});
-  const TensorId literal = m.Literal(-kInf);
+  const TensorId literal = m.Literal(-kFloatInf);
   m.Op("Maximum", {x, literal}, {.dims = {1}, .values = {2}});
   const Found found(m);
   EXPECT_EQ(found.First(), "maximum_1:1");
@@ -270,16 +268,16 @@ TEST(FirstNonFiniteTest, ALiteralThatWentNowhere) {
 TEST(FirstNonFiniteTest, SaysWhereTheTraceDoesNotTell) {
   TraceMaker m;
   const TensorId x = m.Op("Relu", {}, {.dims = {1}, .state = PayloadState::kNotKept});
-  m.Op("MyOp", {x}, {.dims = {1}, .values = {kNan}});
+  m.Op("MyOp", {x}, {.dims = {1}, .values = {kFloatNan}});
   EXPECT_EQ(Found(m).report->cause,
             "it gave nan, but the value of its input relu_1_1:1 was not kept: the cause may lie "
             "earlier");
   TraceMaker opaque;
   opaque.Op("PartitionedCall", {},
-            {.dims = {1}, .values = {kNan}, .kind = OpKind::kCall, .opaque_reason = "XLA"});
+            {.dims = {1}, .values = {kFloatNan}, .kind = OpKind::kCall, .opaque_reason = "XLA"});
   EXPECT_EQ(Found(opaque).report->cause, "nan came out of an op whose inside is not recorded: XLA");
   TraceMaker unknown;
-  unknown.Op("MyOp", {unknown.Input("x", {1}, {1})}, {.dims = {1}, .values = {kNan}});
+  unknown.Op("MyOp", {unknown.Input("x", {1}, {1})}, {.dims = {1}, .values = {kFloatNan}});
   EXPECT_EQ(Found(unknown).report->cause, "finite inputs gave nan");
 }
 
@@ -289,7 +287,7 @@ TEST(FirstNonFiniteTest, NothingCanBeSaidWhereOnlySourcesWereKept) {
   m.Op("Relu", {x}, {.dims = {1}, .state = PayloadState::kNotKept});
   EXPECT_EQ(SearchNonFinite(*m.Finish()).status().code(), StatusCode::kUnavailable);
   TraceMaker bad;
-  const TensorId y = bad.Input("y", {1}, {kNan});
+  const TensorId y = bad.Input("y", {1}, {kFloatNan});
   bad.Op("Relu", {y}, {.dims = {1}, .state = PayloadState::kNotKept});
   const auto trace = bad.Finish();
   const Result<NonFiniteSearch> search = SearchNonFinite(*trace);
@@ -307,7 +305,7 @@ TEST(FirstNonFiniteTest, NothingCanBeSaidWhereOnlySourcesWereKept) {
 TEST(FirstNonFiniteTest, AMeanOfNothing) {
   TraceMaker m;
   const TensorId x = m.Input("x", {0});
-  m.Op("Mean", {x}, {.dims = {}, .values = {kNan}});
+  m.Op("Mean", {x}, {.dims = {}, .values = {kFloatNan}});
   EXPECT_EQ(Found(m).report->cause, "Mean of no elements");
 }
 
@@ -330,9 +328,9 @@ TEST(FirstNonFiniteTest, StatisticsTellOpAndKindWithoutAnElement) {
 // An infinity that was meant (a mask) must not hide a NaN that has nothing to do with it.
 TEST(FirstNonFiniteTest, AnUnrelatedNanIsStillFound) {
   TraceMaker m;
-  m.Constant("mask", {1}, {-kInf});
+  m.Constant("mask", {1}, {-kFloatInf});
   const TensorId x = m.Input("x", {1}, {-4});
-  m.Op("Sqrt", {x}, {.dims = {1}, .values = {kNan}});
+  m.Op("Sqrt", {x}, {.dims = {1}, .values = {kFloatNan}});
   const Found found(m);
   EXPECT_EQ(found.First(), "constant_1:1");
   EXPECT_EQ(found.FirstNan(), "sqrt_1:1");

@@ -15,10 +15,6 @@ using OptionalString = std::optional<std::string>;
 using OptionalInt = std::optional<int64_t>;
 using OptionalDouble = std::optional<double>;
 
-OptionalString OrNull(std::string_view text) {
-  return text.empty() ? std::nullopt : OptionalString(text);
-}
-
 double Microseconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1000; }
 
 const TensorRecord* FirstOutput(const Trace& trace, OpId id) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "analyze/record_lines.h"
 #include "analyze/summary.h"
 #include "analyze/text.h"
 #include "analyze/text_table.h"
@@ -14,19 +15,15 @@
 namespace flowscope {
 namespace {
 
-using Parts = std::vector<std::string>;
-
-constexpr size_t kIndent = 9;
+constexpr size_t kFooterColumn = 9;
 constexpr size_t kMaxInputs = 4;
 constexpr size_t kMaxTypes = 4;
 
-std::string Line(std::string_view title, const Parts& parts, bool color) {
-  std::string text = TitledLine(title, parts, kIndent, kSummaryWidth);
+std::string FooterLine(std::string_view title, const Parts& parts, bool color) {
+  std::string text = TitledLine(title, parts, kFooterColumn, kSummaryWidth);
   if (!text.starts_with(title)) return text;
   return Emphasize(std::string(title), Emphasis::kStrong, color) + text.substr(title.size());
 }
-
-std::string Bytes(int64_t nbytes) { return FormatBytes(static_cast<uint64_t>(nbytes)); }
 
 std::string CountOrUnknown(const std::optional<int64_t>& count) {
   return count ? FormatCount(*count) : "?";
@@ -85,7 +82,7 @@ Parts ParamParts(const Trace& trace) {
   std::string frozen = "?";
   if (counts.total && counts.trainable) frozen = FormatCount(*counts.total - *counts.trainable);
   return {CountOrUnknown(counts.total) + " total", CountOrUnknown(counts.trainable) + " trainable",
-          frozen + " frozen", counts.nbytes.value_or(0) > 0 ? Bytes(*counts.nbytes) : ""};
+          frozen + " frozen", counts.nbytes.value_or(0) > 0 ? BytesText(*counts.nbytes) : ""};
 }
 
 Parts ComputeParts(const Trace& trace, const CostIndex& costs) {
@@ -105,14 +102,14 @@ Parts ComputeParts(const Trace& trace, const CostIndex& costs) {
 Parts MemoryParts(const Trace& trace, const CostIndex& costs) {
   const MemoryFacts facts = CountMemory(trace, costs);
   Parts parts = {
-      fmt::format("{} in {}", Bytes(facts.nbytes), Counted(facts.activations, "activation")),
-      Bytes(facts.kept_nbytes) + " kept"};
+      fmt::format("{} in {}", BytesText(facts.nbytes), Counted(facts.activations, "activation")),
+      BytesText(facts.kept_nbytes) + " kept"};
   if (facts.stats_only > 0) parts.push_back(FormatCount(facts.stats_only) + " as statistics only");
   if (facts.not_kept > 0) parts.push_back(FormatCount(facts.not_kept) + " not kept");
   if (facts.largest == kNoId) return parts;
   const TensorRecord& largest = trace.tensor(facts.largest);
   parts.push_back(
-      fmt::format("largest {} {}", Bytes(largest.nbytes), trace.OpLabel(largest.producer)));
+      fmt::format("largest {} {}", BytesText(largest.nbytes), trace.OpLabel(largest.producer)));
   return parts;
 }
 
@@ -209,10 +206,11 @@ std::string SummaryHeader(const Trace& trace, bool color) {
 }
 
 std::string SummaryFooter(const Trace& trace, const CostIndex& costs, bool color) {
-  return Line("Params", ParamParts(trace), color) +
-         Line("Compute", ComputeParts(trace, costs), color) +
-         Line("Memory", MemoryParts(trace, costs), color) +
-         Line("Graph", GraphParts(trace), color) + Line("Capture", CaptureParts(trace), color);
+  return FooterLine("Params", ParamParts(trace), color) +
+         FooterLine("Compute", ComputeParts(trace, costs), color) +
+         FooterLine("Memory", MemoryParts(trace, costs), color) +
+         FooterLine("Graph", GraphParts(trace), color) +
+         FooterLine("Capture", CaptureParts(trace), color);
 }
 
 std::string OneLine(const Trace& trace) {

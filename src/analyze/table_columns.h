@@ -5,12 +5,17 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "analyze/table.h"
 
 namespace flowscope {
+
+inline std::optional<std::string> OrNull(std::string_view text) {
+  return text.empty() ? std::nullopt : std::optional<std::string>(text);
+}
 
 // `Rows` is one of Column's vectors; `cell(i)` gives row i, or nullopt for a null.
 template <typename Rows, typename Cell>

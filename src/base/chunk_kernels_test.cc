@@ -8,12 +8,10 @@
 #include <gtest/gtest.h>
 
 #include "base/float_formats.h"
+#include "base/payload_testing.h"
 
 namespace flowscope {
 namespace {
-
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 // Sizes around the number of accumulators, up to the largest.
 const size_t kSizes[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 100, 2047, kChunkElements};
@@ -66,7 +64,7 @@ TYPED_TEST(SumTest, SumsOfEverySizeAreExactOnWholeNumbers) {
 
 TYPED_TEST(SumTest, OneNonFiniteValueAnywhereShowsInTheSum) {
   for (size_t n : kSizes) {
-    for (float special : {kInf, -kInf, kNan}) {
+    for (float special : {kFloatInf, -kFloatInf, kFloatNan}) {
       std::vector<TypeParam> values = Whole<TypeParam>(n);
       values[n - 1] = static_cast<TypeParam>(special);
       EXPECT_FALSE(std::isfinite(SumChunk(values.data(), n, 1, {}).sum)) << n;
@@ -79,9 +77,9 @@ TYPED_TEST(SumTest, SumFiniteLeavesOutWhatIsNotFinite) {
     if (n < 8) continue;
     SCOPED_TRACE(n);
     std::vector<TypeParam> values = Whole<TypeParam>(n);
-    values[1] = static_cast<TypeParam>(kInf);
-    values[n / 2] = static_cast<TypeParam>(-kInf);
-    values[n - 1] = static_cast<TypeParam>(kNan);
+    values[1] = static_cast<TypeParam>(kFloatInf);
+    values[n / 2] = static_cast<TypeParam>(-kFloatInf);
+    values[n - 1] = static_cast<TypeParam>(kFloatNan);
     const double pivot = static_cast<double>(values[2]);
     ExpectEqual(SumFinite(values.data(), n, pivot, {}), ExpectedSums(values, pivot));
   }
@@ -203,7 +201,7 @@ TEST(FindBinsTest, ValuesFallWhereTheRuleSays) {
 
 TEST(FindBinsTest, NonFiniteValuesFallInTheOuterBins) {
   const BinRule rule = {1, 0, 1, 3};
-  const std::vector<float> values = {kNan, kInf, -kInf, 1};
+  const std::vector<float> values = {kFloatNan, kFloatInf, -kFloatInf, 1};
   std::vector<int32_t> bins(values.size());
   FindBins(values.data(), values.size(), rule, bins.data());
   EXPECT_EQ(bins, (std::vector<int32_t>{3, 3, 0, 1}));

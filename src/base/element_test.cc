@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <complex>
-#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -14,9 +13,6 @@
 
 namespace flowscope {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // All elements as text, one space between.
 std::string AllText(const Payload& payload) {

@@ -2,14 +2,13 @@
 
 #include <bit>
 #include <cmath>
-#include <limits>
 
 #include <gtest/gtest.h>
 
+#include "base/payload_testing.h"
+
 namespace flowscope {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 double Decode(DType dtype, uint64_t bits) { return DecodeFloat(FloatFormatOf(dtype), bits); }
 

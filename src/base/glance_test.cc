@@ -1,5 +1,4 @@
 #include <complex>
-#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -11,12 +10,9 @@
 namespace flowscope {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
 TEST(GlanceTest, TinyTensorsShowTheirValues) {
   EXPECT_EQ(Glance(MakePayload<float>(DType::kFloat32, {}, {3})), "f32[] 3");
-  EXPECT_EQ(Glance(MakePayload<float>(DType::kFloat32, {3}, {1, kNan, -kInf})),
+  EXPECT_EQ(Glance(MakePayload<float>(DType::kFloat32, {3}, {1, kFloatNan, -kFloatInf})),
             "f32[3] [1, nan, -inf]");
   EXPECT_EQ(Glance(MakePayload<double>(DType::kFloat64, {2, 2}, {1.23456789, 0, -1e-7, 12345.6})),
             "f64[2,2] [[1.235, 0], [-1e-07, 1.235e+04]]");
@@ -33,8 +29,8 @@ TEST(GlanceTest, LargerTensorsShowStatistics) {
   std::iota(values.begin(), values.end(), 0.0f);
   EXPECT_EQ(Glance(MakePayload(DType::kFloat32, {3, 3}, values)),
             "f32[3,3] min=0 max=8 mean=4 std=2.582 zeros=1/9");
-  values[4] = kNan;  // mean 4 still, variance 60 / 8
-  values[0] = kInf;  // 1 2 3 5 6 7 8: mean 32 / 7
+  values[4] = kFloatNan;  // mean 4 still, variance 60 / 8
+  values[0] = kFloatInf;  // 1 2 3 5 6 7 8: mean 32 / 7
   EXPECT_EQ(Glance(MakePayload(DType::kFloat32, {9}, values)),
             "f32[9] min=1 max=8 mean=4.571 std=2.441 zeros=0/9 NaN=1 +Inf=1 -Inf=0");
 }
@@ -47,7 +43,7 @@ TEST(GlanceTest, IntegersShowWholeExtremes) {
 }
 
 TEST(GlanceTest, NothingFinite) {
-  EXPECT_EQ(Glance(MakePayload(DType::kFloat32, {9}, std::vector<float>(9, kNan))),
+  EXPECT_EQ(Glance(MakePayload(DType::kFloat32, {9}, std::vector<float>(9, kFloatNan))),
             "f32[9] no finite value NaN=9 +Inf=0 -Inf=0");
 }
 

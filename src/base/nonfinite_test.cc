@@ -10,8 +10,6 @@
 namespace flowscope {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 using Counts = std::array<int64_t, 3>;
 
 void ExpectFirst(const Payload& payload, int64_t index, NonFiniteKind kind) {

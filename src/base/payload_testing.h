@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,6 +14,11 @@
 #include "base/payload.h"
 
 namespace flowscope {
+
+inline constexpr double kInf = std::numeric_limits<double>::infinity();
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+inline constexpr float kFloatInf = std::numeric_limits<float>::infinity();
+inline constexpr float kFloatNan = std::numeric_limits<float>::quiet_NaN();
 
 // A payload that owns a copy of `values`, whose type must be as wide as the dtype.
 template <typename T>

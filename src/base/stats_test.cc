@@ -18,9 +18,6 @@
 namespace flowscope {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
 template <typename T>
 Stats StatsOf(DType dtype, const std::vector<T>& values) {
   return ComputeStats(MakePayload(dtype, values));

@@ -1,7 +1,6 @@
 #include "capture/compiled_difference.h"
 
 #include <cmath>
-#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -9,8 +8,6 @@
 
 namespace flowscope::capture {
 namespace {
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 CompiledDifference Difference(const std::vector<float>& a, const std::vector<float>& b) {
   const Result<CompiledDifference> found =
@@ -20,7 +17,7 @@ CompiledDifference Difference(const std::vector<float>& a, const std::vector<flo
 }
 
 TEST(CompiledDifferenceTest, EqualBitsDifferInNothing) {
-  const CompiledDifference same = Difference({1, kNan, -2}, {1, kNan, -2});
+  const CompiledDifference same = Difference({1, kFloatNan, -2}, {1, kFloatNan, -2});
   EXPECT_EQ(same.num_elements, 3u);
   EXPECT_EQ(same.num_different, 0u);
   EXPECT_EQ(same.max_abs, 0);
@@ -40,7 +37,7 @@ TEST(CompiledDifferenceTest, ZerosOfBothSignsDifferInBitsOnly) {
 }
 
 TEST(CompiledDifferenceTest, ANanOnOneSideIsANan) {
-  const CompiledDifference found = Difference({1, kNan, 3}, {2, 1, 3});
+  const CompiledDifference found = Difference({1, kFloatNan, 3}, {2, 1, 3});
   EXPECT_EQ(found.num_different, 2u);
   EXPECT_TRUE(std::isnan(found.max_abs));
 }

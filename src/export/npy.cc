@@ -6,7 +6,7 @@ namespace flowscope::exports {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr size_t kHeaderAlignment = 64;
+constexpr size_t kNpyAlignment = 64;
 
 // NumPy's letter and width; empty where the dtype has no bytes.
 std::string_view CodeOf(DType dtype) {
@@ -67,7 +67,7 @@ std::string HeaderFor(const std::string& descr, const Dims& dims) {
   std::string text =
       "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + ShapeText(dims) + ", }";
   const size_t before = kMagic.size() + 4;
-  text.append(kHeaderAlignment - (before + text.size() + 1) % kHeaderAlignment, ' ');
+  text.append(kNpyAlignment - (before + text.size() + 1) % kNpyAlignment, ' ');
   text += '\n';
   std::string header(kMagic);
   header +=

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kHeaderAlignment = 8;
+constexpr size_t kHeaderUnit = 8;
 
 // Entries follow each other without holes, so those of wide elements come first: then each begins
 // at a multiple of its element's width.
@@ -50,7 +50,7 @@ class Header {
   std::string Text() {
     if (!metadata_.empty()) entries_["__metadata__"] = std::move(metadata_);
     std::string json = entries_.dump(-1, ' ', false, Json::error_handler_t::replace);
-    json.append((kHeaderAlignment - json.size() % kHeaderAlignment) % kHeaderAlignment, ' ');
+    json.append((kHeaderUnit - json.size() % kHeaderUnit) % kHeaderUnit, ' ');
     const uint64_t length = json.size();
     std::string text(sizeof(length), '\0');
     std::memcpy(text.data(), &length, sizeof(length));

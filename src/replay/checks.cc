@@ -22,8 +22,6 @@ void Fail(CheckResult& result, std::string_view check, OpId op, const Trace& tra
   result.failures.push_back(std::move(finding));
 }
 
-std::string ShapeText(const Dims& dims) { return fmt::format("[{}]", fmt::join(dims, ", ")); }
-
 // How a message names a tensor.
 std::string NameOf(const Trace& trace, TensorId id) {
   const TensorRecord& tensor = trace.tensor(id);

@@ -8,6 +8,7 @@
 
 #include "base/element.h"
 #include "base/float_formats.h"
+#include "replay/moves.h"
 
 namespace flowscope::replay {
 namespace {
@@ -16,12 +17,6 @@ constexpr int kShownDigits = 9;
 constexpr size_t kShownBytes = 40;
 
 // The dtype of the floats that an element is made of.
-DType PartOf(DType dtype) {
-  if (dtype == DType::kComplex64) return DType::kFloat32;
-  if (dtype == DType::kComplex128) return DType::kFloat64;
-  return dtype;
-}
-
 uint64_t BitsAt(const Payload& payload, int64_t index, size_t size) {
   uint64_t bits = 0;
   std::memcpy(&bits, static_cast<const char*>(payload.data) + static_cast<size_t>(index) * size,
@@ -85,8 +80,6 @@ void CompareStrings(const Payload& a, const Payload& b, Difference& difference) 
   }
 }
 
-std::string ShapeText(const Dims& dims) { return fmt::format("[{}]", fmt::join(dims, ", ")); }
-
 // Position of a flat index.
 std::string IndexText(int64_t flat, const Dims& dims) {
   Dims index(dims.size());
@@ -127,6 +120,8 @@ bool SameBits(const Payload& a, const Payload& b) {
   if (a.nbytes != b.nbytes) return false;
   return a.data == b.data || a.nbytes == 0 || std::memcmp(a.data, b.data, a.nbytes) == 0;
 }
+
+std::string ShapeText(const Dims& dims) { return fmt::format("[{}]", fmt::join(dims, ", ")); }
 
 Difference Compare(const Payload& recorded, const Payload& replayed,
                    const std::optional<Tolerance>& tolerance) {

@@ -40,6 +40,9 @@ Difference Compare(const Payload& recorded, const Payload& replayed,
 // True where both have the same dtype, shape and bytes.
 bool SameBits(const Payload& a, const Payload& b);
 
+// "[2, 3]".
+std::string ShapeText(const Dims& dims);
+
 // "3 of 12 elements differ, the first at [1]: recorded 2.5, replayed 2.625 (...)".
 std::string Describe(const Difference& difference, const Payload& recorded,
                      const Payload& replayed);

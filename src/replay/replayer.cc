@@ -37,10 +37,6 @@ bool CannotRunHere(const Outcome& outcome) {
 }
 
 // TensorFlow lists every kernel that it has after the first line.
-std::string FirstLine(const std::string& message) {
-  return message.substr(0, std::min<size_t>(message.find('\n'), 300));
-}
-
 // A description of elements to come, which are sources when they come.
 bool MakesDataset(const tf::OpDef& def) {
   return def.outputs.size() == 1 && def.outputs.front().name == "handle" &&

@@ -18,10 +18,6 @@ constexpr size_t kAnyNumber = 1024;
 bool HasBytes(DType dtype) { return dtype == DType::kString || IsPlainBytes(dtype); }
 
 // The first line; TensorFlow lists every kernel that it has after it.
-std::string FirstLine(const std::string& message) {
-  return message.substr(0, std::min<size_t>(message.find('\n'), 300));
-}
-
 }  // namespace
 
 Status Replayer::PrepareInput(const EdgeRecord& edge, Setup& setup) {

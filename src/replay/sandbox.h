@@ -5,6 +5,7 @@
 // past the hook, so that nothing of it is recorded.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
@@ -36,6 +37,11 @@ struct Outcome {
 
   bool ok() const { return code == kTfOk; }
 };
+
+// What is compared and shown of an error: its first line, 300 characters at most.
+inline std::string FirstLine(const std::string& message) {
+  return message.substr(0, std::min<size_t>(message.find('\n'), 300));
+}
 
 struct SandboxOptions {
   std::string config;                // serialized ConfigProto of the user's context, may be empty

@@ -25,11 +25,6 @@ bool TakesReferences(std::string_view op) {
   return std::ranges::any_of(def->inputs, is_ref) || std::ranges::any_of(def->outputs, is_ref);
 }
 
-std::string_view NodeOf(std::string_view reference) {
-  if (reference.starts_with('^')) reference.remove_prefix(1);
-  return reference.substr(0, reference.find(':'));
-}
-
 std::string WhyNot(const interp::NodeDef& node) {
   const std::string named = "node '" + std::string(node.name) + "' (" + std::string(node.op) + ")";
   if (IsOfAFrame(node.op)) return named + " is a part of a loop or branch of TensorFlow 1";

@@ -240,6 +240,11 @@ Result<MetaGraph> ParseGraph(std::string_view bytes) {
   return graph;
 }
 
+std::string_view NodeOf(std::string_view reference) {
+  if (reference.starts_with('^')) reference.remove_prefix(1);
+  return reference.substr(0, reference.find(':'));
+}
+
 std::string_view InitOp(const MetaGraph& graph) {
   const auto signature = graph.signatures.find("__saved_model_init_op");
   if (signature != graph.signatures.end() && !signature->second.outputs.empty()) {

@@ -86,6 +86,9 @@ Result<std::vector<MetaGraph>> ParseSavedModel(std::string_view bytes);
 // outlive what is returned. Corruption where they are none.
 Result<MetaGraph> ParseGraph(std::string_view bytes);
 
+// The node that a reference of a graph names: "node", "node:1", "^node".
+std::string_view NodeOf(std::string_view reference);
+
 // The op that prepares tables and the like after variables are there; empty where there is none.
 std::string_view InitOp(const MetaGraph& graph);
 

@@ -5,10 +5,6 @@
 namespace flowscope::savedmodel {
 namespace {
 
-std::string_view NodeOf(std::string_view reference) {
-  return reference.substr(0, reference.find(':'));
-}
-
 tf::HandlePtr Read(TFE_Context* context, TFE_TensorHandle* variable, std::string_view dtype,
                    TF_Status* status) {
   const tf::OpPtr op(tf::Api().TFE_NewOp(context, "ReadVariableOp", status));

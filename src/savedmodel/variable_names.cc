@@ -28,10 +28,6 @@ bool IsCollected(std::string_view path) {
                              [path](std::string_view list) { return path.starts_with(list); });
 }
 
-std::string_view NodeOf(std::string_view reference) {
-  return reference.substr(0, reference.find(':'));
-}
-
 // The number at the end of "RestoreV2:tensors:3"; 0 where there is none.
 size_t IndexOf(std::string_view reference) {
   const size_t colon = reference.rfind(':');

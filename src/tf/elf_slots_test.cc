@@ -14,8 +14,8 @@
 namespace flowscope::tf {
 namespace {
 
-void Hook(TFE_Op*, TFE_TensorHandle**, int* count, TF_Status*) { *count = 100; }
-void* HookAddress() { return reinterpret_cast<void*>(&Hook); }
+void FirstHook(TFE_Op*, TFE_TensorHandle**, int* count, TF_Status*) { *count = 100; }
+void* HookAddress() { return reinterpret_cast<void*>(&FirstHook); }
 
 int FailingProtect(void*, size_t, int) {
   errno = EACCES;

@@ -71,7 +71,7 @@ void CheckSiteKeys(const Trace& trace, Findings& findings) {
   }
 }
 
-void CheckAddresses(const Trace& trace, Findings& findings) {
+void CheckModuleAddresses(const Trace& trace, Findings& findings) {
   findings.StartRule("addresses of modules");
   const TraceTables& tables = trace.tables();
   for (ModuleId id = 0; id < tables.modules.size(); ++id) {
@@ -172,7 +172,7 @@ void LintSites(const Trace& trace, Findings& findings) {
 }
 
 void LintModules(const Trace& trace, Findings& findings) {
-  CheckAddresses(trace, findings);
+  CheckModuleAddresses(trace, findings);
   CheckCallIndices(trace, findings);
   CheckCallRanges(trace, findings);
 }

@@ -19,7 +19,7 @@ std::string NameAccess(const Trace& trace, const AccessRecord& access) {
                      trace.str(trace.variable(access.variable).address));
 }
 
-void CheckAddresses(const Trace& trace, Findings& findings) {
+void CheckVariableAddresses(const Trace& trace, Findings& findings) {
   findings.StartRule("addresses of variables");
   const TraceTables& tables = trace.tables();
   for (VariableId id = 0; id < tables.variables.size(); ++id) {
@@ -93,7 +93,7 @@ void CheckAccesses(const Trace& trace, std::vector<History>& histories, Findings
 }  // namespace
 
 void LintVariables(const Trace& trace, Findings& findings) {
-  CheckAddresses(trace, findings);
+  CheckVariableAddresses(trace, findings);
   std::vector<History> histories = Histories(trace, findings);
   CheckAccesses(trace, histories, findings);
 }

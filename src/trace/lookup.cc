@@ -12,7 +12,6 @@
 namespace flowscope {
 namespace {
 
-constexpr size_t kMaxListed = 8;
 constexpr size_t kMaxNearMisses = 5;
 constexpr size_t kMaxNearSites = 200;  // of one op type
 
@@ -181,10 +180,11 @@ Entities Lookup::Index::BySubstring(std::string_view key) const {
 
 Status Lookup::Index::AmbiguousKey(std::string_view key, const Entities& found) const {
   std::string list;
-  for (size_t i = 0; i < std::min(found.size(), kMaxListed); ++i) {
+  for (size_t i = 0; i < std::min(found.size(), kMaxListedNames); ++i) {
     list += (i == 0 ? "" : ", ") + DescribeEntity(trace, found[i]);
   }
-  if (found.size() > kMaxListed) list += fmt::format(" and {} more", found.size() - kMaxListed);
+  if (found.size() > kMaxListedNames)
+    list += fmt::format(" and {} more", found.size() - kMaxListedNames);
   return Ambiguous(fmt::format(
       "\"{}\" means {} things here: {}. Use a full label or address, or the table that holds it "
       "(trace.ops, trace.layers, trace.modules, trace.variables).",

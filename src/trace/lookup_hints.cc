@@ -8,11 +8,9 @@
 namespace flowscope {
 namespace {
 
-constexpr size_t kMaxListed = 8;
-
 std::string ListFew(std::vector<std::string> names) {
-  const bool more = names.size() > kMaxListed;
-  if (more) names.resize(kMaxListed);
+  const bool more = names.size() > kMaxListedNames;
+  if (more) names.resize(kMaxListedNames);
   return fmt::format("{}{}", fmt::join(names, ", "), more ? ", ..." : "");
 }
 

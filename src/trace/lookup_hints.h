@@ -8,6 +8,8 @@
 
 namespace flowscope {
 
+inline constexpr size_t kMaxListedNames = 8;
+
 // How a glob is asked for; empty where the key is none.
 std::string GlobHint(std::string_view key);
 

@@ -15,7 +15,7 @@
 namespace flowscope {
 namespace {
 
-constexpr size_t kMaxListed = 12;
+constexpr size_t kMaxCandidates = 12;
 
 std::string LowerCase(std::string_view text) {
   std::string lower(text);
@@ -27,13 +27,13 @@ std::string LowerCase(std::string_view text) {
 
 // The first few of a sorted set, as a list for a message.
 template <typename T>
-std::string ListFew(const std::set<T>& items) {
+std::string CandidateList(const std::set<T>& items) {
   std::vector<std::string> shown;
   for (const T& item : items) {
-    if (shown.size() == kMaxListed) break;
+    if (shown.size() == kMaxCandidates) break;
     shown.push_back(fmt::format("{}", item));
   }
-  if (items.size() > kMaxListed) shown.emplace_back("...");
+  if (items.size() > kMaxCandidates) shown.emplace_back("...");
   return fmt::format("{}", fmt::join(shown, ", "));
 }
 
@@ -67,7 +67,7 @@ std::string ExplainIteration(const Trace& trace) {
     if (region.kind == RegionKind::kIteration) seen.insert(region.index);
   }
   if (seen.empty()) return "no loop was recorded";
-  return "iterations recorded: " + ListFew(seen);
+  return "iterations recorded: " + CandidateList(seen);
 }
 
 std::string ExplainPasses(const Trace& trace) {
@@ -82,7 +82,7 @@ std::string ExplainAttr(const Trace& trace, const std::string& name) {
     if (auto text = AttrText(trace.tables().attrs.View(op.attrs), name)) values.insert(*text);
   }
   if (values.empty()) return "no op has an attribute " + Quoted(name);
-  return fmt::format("values of {}: {}", Quoted(name), ListFew(values));
+  return fmt::format("values of {}: {}", Quoted(name), CandidateList(values));
 }
 
 // "model.py" is the file /home/me/model.py, but not my_model.py.
@@ -101,8 +101,8 @@ std::string ExplainLine(const Trace& trace, const std::string& suffix) {
     if (IsFile(trace.str(location.file), suffix)) lines.insert(location.line);
   }
   if (files.empty()) return "no source lines were recorded";
-  if (lines.empty()) return "files recorded: " + ListFew(files);
-  return "lines recorded there: " + ListFew(lines);
+  if (lines.empty()) return "files recorded: " + CandidateList(files);
+  return "lines recorded there: " + CandidateList(lines);
 }
 
 // Searches what contains() and regex() look at: the label and the innermost module's addresses.

@@ -48,11 +48,6 @@ void CheckAlive(const TFE_TensorHandle* handle) {
   if (handle->references.load() <= 0) Misuse("a tensor handle used after its end");
 }
 
-void Set(TF_Status* status, int code, const std::string& message) {
-  status->code = code;
-  status->message = message;
-}
-
 // False, with the status set, where the handle stands for an error.
 bool Usable(const TFE_TensorHandle* handle, TF_Status* status) {
   CheckAlive(handle);
@@ -273,6 +268,11 @@ void FillHandles(tf::CApi& api) {
 }
 
 }  // namespace
+
+void Set(TF_Status* status, int code, const std::string& message) {
+  status->code = code;
+  status->message = message;
+}
 
 Storage::~Storage() {
   if (free_foreign != nullptr) free_foreign(foreign, foreign_size, free_argument);

@@ -62,6 +62,8 @@ struct TensorValue {
   }
 };
 
+void Set(TF_Status* status, int code, const std::string& message);
+
 // Zeroed memory for a value of plain bytes.
 TensorValue NewValue(DType dtype, Dims dims);
 TensorValue NewStrings(Dims dims, std::vector<std::string> text);

@@ -19,11 +19,6 @@ constexpr int kInvalidArgument = 3;
 constexpr int kNotFound = 5;
 constexpr int kUnimplemented = 12;
 
-void Set(TF_Status* status, int code, const std::string& message) {
-  status->code = code;
-  status->message = message;
-}
-
 std::optional<FunctionEntry> FindFunction(TFE_Context* context, const std::string& name) {
   std::lock_guard lock(context->mutex);
   const auto found = context->functions.find(name);
