@@ -66,7 +66,10 @@ class PySavedModel {
   }
 
   // Frees variables and tables now, while TensorFlow's context is known to live.
-  void Close() { model_.reset(); }
+  void Close() {
+    const nb::gil_scoped_release nogil;
+    model_.reset();
+  }
 
   nb::object Structure(const std::string& signature, const std::string& name) const {
     return TraceToPython(
@@ -93,7 +96,8 @@ class PySavedModel {
       outputs[name.c_str()] = EagerTensorFrom(handle.release());
     }
     const std::string error = call->status.ok() ? "" : call->status.message();
-    return nb::make_tuple(TraceToPython(call->trace), outputs, error, call->stopped_by_nonfinite);
+    return nb::make_tuple(TraceToPython(std::move(call->trace)), outputs, error,
+                          call->stopped_by_nonfinite);
   }
 
  private:

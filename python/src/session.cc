@@ -66,30 +66,22 @@ Session::Session(capture::RecordOptions options, std::vector<std::string> librar
 Session::~Session() { capture::Recorder::Abandon(std::move(recorder_)); }
 
 void Session::Start() {
-  recorder_ = Unwrap(capture::Recorder::Start(options_, call_sites_, callbacks_));
+  // Lets go of what an abandoned recording of this thread holds: see TraceToPython.
+  recorder_ = Unwrap([this] {
+    const nb::gil_scoped_release released;
+    return capture::Recorder::Start(options_, call_sites_, callbacks_);
+  }());
   recorder_->set_owner(this);
 }
-
-namespace {
-
-// A trace holds handles, and to let go of the last one of an iterator waits for threads that run
-// Python: no GIL is held meanwhile, whoever drops the trace.
-std::shared_ptr<const Trace> DroppedWithoutGil(std::shared_ptr<const Trace> trace) {
-  const Trace* borrowed = trace.get();
-  return {borrowed, [kept = std::move(trace)](const Trace*) mutable {
-            if (Py_IsInitialized() == 0 || PyGILState_Check() == 0) return kept.reset();
-            const nb::gil_scoped_release released;
-            kept.reset();
-          }};
-}
-
-}  // namespace
 
 std::shared_ptr<const Trace> Session::Stop(const std::string& error) {
   if (recorder_ == nullptr) Check(FailedPrecondition("this recording was never started"));
   std::shared_ptr<const Trace> trace = Unwrap(recorder_->Stop(error));
   stopped_ = true;
-  recorder_.reset();
+  {
+    const nb::gil_scoped_release released;  // handles that are not in the trace go here
+    recorder_.reset();
+  }
   // The callbacks belong to the Python object that holds this session: the circle is opened here.
   new_module_.reset();
   executing_eagerly_.reset();
@@ -99,7 +91,7 @@ std::shared_ptr<const Trace> Session::Stop(const std::string& error) {
   modules_.clear();
   for (Frame& frame : frames_) Py_XDECREF(frame.traced);
   frames_.clear();
-  return DroppedWithoutGil(std::move(trace));
+  return trace;
 }
 
 ModuleId Session::DeclareModule(nb::object module, const std::vector<std::string>& addresses,

@@ -181,7 +181,11 @@ void RegisterSession(nb::module_& m) {
            })
       .def("open_step", [](Session& self, const std::string& name, uint32_t index,
                            bool bounded) { return self.recorder().OpenStep(name, index, bounded); })
-      .def("close_step", [](Session& self, RegionId step) { self.recorder().CloseStep(step); })
+      .def("close_step",
+           [](Session& self, RegionId step) {
+             const nb::gil_scoped_release released;  // handles of earlier steps go here
+             self.recorder().CloseStep(step);
+           })
       .def_prop_ro(
           "refused",
           [](Session& self) {

@@ -200,10 +200,21 @@ void DefOutput(nb::class_<TraceHandle>& type) {
       });
 }
 
+// A trace holds handles, and to let go of the last one of an iterator waits for threads that run
+// Python: no GIL is held meanwhile, whoever drops the trace.
+std::shared_ptr<const Trace> DroppedWithoutGil(std::shared_ptr<const Trace> trace) {
+  const Trace* borrowed = trace.get();
+  return {borrowed, [kept = std::move(trace)](const Trace*) mutable {
+            if (Py_IsInitialized() == 0 || PyGILState_Check() == 0) return kept.reset();
+            const nb::gil_scoped_release released;
+            kept.reset();
+          }};
+}
+
 }  // namespace
 
 nb::object TraceToPython(std::shared_ptr<const Trace> trace) {
-  return nb::cast(TraceHandle{std::make_shared<TraceObject>(std::move(trace))});
+  return nb::cast(TraceHandle{std::make_shared<TraceObject>(DroppedWithoutGil(std::move(trace)))});
 }
 
 TracePtr TraceFromPython(nb::handle object) {

@@ -188,6 +188,34 @@ def test_a_trace_that_holds_an_iterator_of_python_ends() -> None:
     assert "done" in done.stdout
 
 
+ABANDONED = """
+    import gc
+    import flowscope as fs, numpy as np, tensorflow as tf
+
+    def numbers():
+        for i in range(50):
+            yield np.float32(i)
+
+    for _ in range(3):
+        data = tf.data.Dataset.from_generator(numbers, output_signature=tf.TensorSpec([]))
+        data = data.map(lambda x: tf.py_function(lambda v: v * 2.0, [x], tf.float32))
+        recording = fs.capture()
+        recording.__enter__()  # lets go of what the recording before holds
+        iterator = iter(data.prefetch(4))
+        assert float(next(iterator)) == 0.0
+        del iterator, data, recording  # never ended
+        gc.collect()
+    assert fs.trace(lambda: tf.constant([1.0]) + 1.0, ()).num_ops == 1
+    print("done")
+"""
+
+
+def test_an_abandoned_recording_that_holds_an_iterator_of_python_ends() -> None:
+    done = checks.run_program(ABANDONED, timeout=120)
+    checks.assert_quiet_exit(done)
+    assert "done" in done.stdout
+
+
 # Steps.
 
 
