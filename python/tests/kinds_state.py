@@ -156,6 +156,67 @@ def a_summary_writer() -> Call:
     return call
 
 
+def _summaries(folder: str) -> list[Any]:
+    """Step, tag and content of what was written, without the times."""
+    (path,) = tf.io.gfile.glob(folder + "/*")
+    found = []
+    for record in tf.compat.v1.io.tf_record_iterator(path):
+        event = tf.compat.v1.Event.FromString(record)
+        found += [f"{event.step} {v.tag}" for v in event.summary.value]
+        found += [v.SerializeToString() for v in event.summary.value]
+    return found
+
+
+@kind(STATE)
+def summaries_of_every_sort() -> Call:
+    folder = tempfile.mkdtemp()
+    writer = tf.summary.create_file_writer(folder)
+    raw = tf.raw_ops
+
+    @tf.function
+    def f(x: Any, step: Any) -> Any:
+        into = {"writer": writer._resource, "step": step}
+        raw.WriteScalarSummary(**into, tag="scalar", value=x[0])
+        raw.WriteHistogramSummary(**into, tag="histogram", values=x)
+        raw.WriteImageSummary(
+            **into, tag="image", tensor=tf.reshape(x / 10.0, [1, 2, 2, 1]), bad_color=[0, 0, 0, 0]
+        )
+        raw.WriteAudioSummary(
+            **into, tag="audio", tensor=tf.reshape(x / 10.0, [1, 4]), sample_rate=8000.0
+        )
+        proto = tf.compat.v1.Summary(value=[{"tag": "proto", "simple_value": 2.0}])
+        raw.WriteRawProtoSummary(**into, tensor=tf.constant(proto.SerializeToString()))
+        return x
+
+    def call(n: int) -> Any:
+        done = f(vector(n), tf.constant(n, tf.int64))
+        writer.flush()
+        return done, _summaries(folder)
+
+    return call
+
+
+@kind(STATE)
+def summaries_in_branches_and_loops() -> Call:
+    folder = tempfile.mkdtemp()
+    writer = tf.summary.create_file_writer(folder)
+
+    @tf.function
+    def f(x: Any, step: Any) -> Any:
+        with writer.as_default(step=step), tf.summary.record_if(step > 0):
+            tf.summary.write("sum", tf.reduce_sum(x))
+            for i in tf.range(2, dtype=tf.int64):
+                tf.summary.write("step", x[0], step=step * 10 + i)
+        return x
+
+    def call(n: int) -> Any:
+        done = f(vector(n), tf.constant(n, tf.int64))
+        writer.flush()
+        return done, _summaries(folder)
+
+    return call
+
+
 @kind(STATE)
 def files() -> Call:
     folder = tempfile.mkdtemp()
