@@ -12,7 +12,11 @@ from typing import Any
 from . import _autograph, _core, _runtime, _tracing
 from .errors import InvalidArgumentError, UnavailableError
 
-_FLOATS = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+_FLOATS = (
+    *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
+    *("float8_e5m2", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e4m3b11fnuz", "float8_e5m2fnuz"),
+    "float4_e2m1fn",
+)
 
 
 def run(trace: _core.Trace, perturb: bool, tolerance: Any, progress: Any) -> _core.ValidationReport:
@@ -75,7 +79,7 @@ def _user_context() -> tuple[bytes, Any] | None:
 def _bounds(tolerance: Any) -> dict[str, list[float]] | None:
     if tolerance is None:
         return None
-    if isinstance(tolerance, numbers.Real):
+    if isinstance(tolerance, numbers.Real) and float(tolerance) >= 0:
         return {dtype: [float(tolerance), 0.0] for dtype in _FLOATS}
     if not isinstance(tolerance, dict):
         raise InvalidArgumentError(
@@ -84,14 +88,25 @@ def _bounds(tolerance: Any) -> dict[str, list[float]] | None:
         )
     bounds = {}
     for dtype, pair in tolerance.items():
-        try:
-            relative, absolute = pair
-            bounds[str(dtype)] = [float(relative), float(absolute)]
-        except (TypeError, ValueError):
+        if dtype not in _FLOATS:
             raise InvalidArgumentError(
-                f"tolerance[{dtype!r}]={pair!r} cannot be used; expected (relative, absolute)"
-            ) from None
+                f"tolerance= has no bounds for dtype {dtype!r}; expected one of "
+                f"{', '.join(_FLOATS)}: all else is equal to the bit or not at all"
+            )
+        bounds[dtype] = _pair(dtype, pair)
     return bounds
+
+
+def _pair(dtype: str, pair: Any) -> list[float]:
+    try:
+        relative, absolute = (float(bound) for bound in pair)
+        if relative >= 0 and absolute >= 0:
+            return [relative, absolute]
+    except (TypeError, ValueError):
+        pass
+    raise InvalidArgumentError(
+        f"tolerance[{dtype!r}]={pair!r} cannot be used; expected (relative, absolute), both >= 0"
+    )
 
 
 @contextlib.contextmanager

@@ -60,7 +60,7 @@ capture::RecordOptions OptionsFrom(const nb::dict& values) {
     options.functions = capture::FunctionMode::kSelected;
     options.open_functions = ToSelector(functions);
   }
-  options.replace_draws = DrawsOf(values["draws"]);
+  options.draws = DrawsOf(values["draws"]);
   const nb::object storage = values["storage"];
   if (!storage.is_none()) {
     options.sink = SinkFrom(nb::cast<nb::dict>(storage));

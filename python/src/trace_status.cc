@@ -60,10 +60,10 @@ replay::Report RunValidation(
   call.options.sandbox = SandboxOf(context);
   call.options.progress = [&call](size_t done, size_t total) { return call.Progress(done, total); };
   if (bounds) {
-    call.options.tolerance = [&bounds](DType dtype) -> replay::Tolerance {
+    call.options.tolerance = [&bounds](DType dtype) -> std::optional<replay::Tolerance> {
       const auto found = bounds->find(std::string(DTypeName(dtype)));
-      if (found == bounds->end()) return replay::DefaultTolerance(dtype);
-      return {found->second[0], found->second[1]};
+      if (found == bounds->end()) return std::nullopt;
+      return replay::Tolerance{found->second[0], found->second[1]};
     };
   }
   Result<replay::Report> report = [&] {

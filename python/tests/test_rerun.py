@@ -98,6 +98,42 @@ class TestRecordedDraws:
         checks.assert_same_bits(after(True)[2:3], after(False)[2:3])
         checks.assert_same_bits(after(True)[:2], after(False)[:2])
 
+    @pytest.mark.parametrize("eager", [True, False])
+    def test_a_generator_in_a_variable(self, eager: bool, tmp_path: Path) -> None:
+        made: list[Any] = []
+
+        def model(x: Any) -> Any:
+            if not made:  # as libraries do: the first call makes it
+                made.append(tf.random.Generator.from_non_deterministic_state())
+            return x + made[0].normal((3,)) + made[0].uniform((3,))
+
+        call = model if eager else tf.function(model)
+        trace = fs.trace(call, tf.zeros(3))
+        assert next(op for op in trace if op.type == "NonDeterministicInts").kind == "random"
+        trace.save(tmp_path / "run.flow")
+        for recorded in (trace, fs.load(tmp_path / "run.flow")):
+            again = recorded.run(call, tf.zeros(3))
+            checks.assert_same_bits(trace.output, again.output)
+            assert any("1 of" in note and "nondeterministic" in note for note in again.notes)
+        assert not checks.same_bits(trace.output, trace.run(call, tf.zeros(3), rng="fresh").output)
+
+    def test_a_changed_model_differs_by_the_change_alone(self) -> None:
+        first, second = keras.layers.Dropout(0.5, seed=1), keras.layers.Dropout(0.3, seed=2)
+
+        def model(x: Any) -> Any:
+            return second(first(x, training=True), training=True)
+
+        def changed(x: Any) -> Any:
+            return second(first(tf.exp(x) * 2.0, training=True), training=True)
+
+        x = tf.ones((4, 6))
+        trace = fs.trace(model, x)
+        again = trace.run(changed, x)
+        assert again.notes == []
+        np.testing.assert_array_equal(again.output.numpy() != 0, trace.output.numpy() != 0)
+        (note,) = trace.run(lambda x: first(x, training=True), x).notes
+        assert note.startswith("2 of 4 recorded draws were not put in place")
+
     def test_an_unknown_rng_is_refused(self) -> None:
         trace = fs.trace(tf.abs, tf.ones(2))
         with pytest.raises(fs.FlowScopeError, match="'recorded'"):
@@ -170,6 +206,10 @@ def sample_much(x: Any) -> Any:
     return x
 
 
+def noise(x: Any) -> Any:
+    return x + tf.random.normal((2, 3))
+
+
 def leaf(output: Any) -> Any:
     return checks.leaves(output)[0]
 
@@ -189,6 +229,22 @@ class TestDeterminism:
             return x + tf.random.normal((3,)) + np.random.rand() + random.random()
 
         assert fs.check_determinism(model, tf.ones(3), random_seed=4)
+
+    def test_a_first_call_that_builds_and_traces(self) -> None:
+        model = keras.Sequential([keras.layers.Dense(3)])
+        found = fs.check_determinism(model, tf.ones((2, 4)))
+        assert found and found.first is None and "after a first run" in found.message
+
+        @tf.function
+        def function(x: Any) -> Any:
+            with tf.init_scope():
+                made = tf.range(3) * 2
+            return x + tf.cast(made, tf.float32)
+
+        assert fs.check_determinism(function, tf.ones(3))
+        drawing = keras.Sequential([keras.layers.Dense(3), keras.layers.Lambda(noise)])
+        found = fs.check_determinism(drawing, tf.ones((2, 4)))
+        assert not found and found.first.kind == "random"
 
     def test_variables_are_put_back(self) -> None:
         model = dropout_model()

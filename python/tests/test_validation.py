@@ -235,7 +235,16 @@ class TestOptions:
         assert "validate" in capsys.readouterr().err
 
     @pytest.mark.parametrize(
-        "options", [{"tolerance": "loose"}, {"tolerance": {"float32": 1}}, {"progress": 3}]
+        "options",
+        [
+            {"tolerance": "loose"},
+            {"tolerance": {"float32": 1}},
+            {"tolerance": -1e-3},
+            {"tolerance": float("nan")},
+            {"tolerance": {"flot32": (1e-3, 1e-3)}},
+            {"tolerance": {"float32": (1e-3, -1.0)}},
+            {"progress": 3},
+        ],
     )
     def test_bad_options_are_named(self, options: dict[str, Any]) -> None:
         with pytest.raises(fs.FlowScopeError, match=next(iter(options))):

@@ -26,8 +26,10 @@ bool TakesFunctions(const tf::OpDef& def) {
 }
 
 // Random ops carry their seed as attributes (stateful kernels), as an input (stateless), as a key
-// and a counter, or name the algorithm of a generator that lives in a variable.
+// and a counter, or name the algorithm of a generator that lives in a variable. One asks the
+// system.
 bool IsRandom(const tf::OpDef& def) {
+  if (def.name == "NonDeterministicInts") return true;
   if (def.is_stateful && HasAttr(def, "seed") && HasAttr(def, "seed2")) return true;
   if (HasInput(def, "key") && HasInput(def, "counter")) return true;
   if (HasInput(def, "seed") || HasInput(def, "seeds")) return true;

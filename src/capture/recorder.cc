@@ -193,6 +193,9 @@ Result<std::shared_ptr<const Trace>> Recorder::Stop(const std::string& error) {
 void Recorder::NoteNamesOfNothing() {
   const TraceTables& tables = builder_.tables();
   if (stopped_at_ != kNoId || !tables.info.error.empty()) return;
+  if (options_.draws != nullptr) {
+    if (const std::string left = options_.draws->LeftOver(); !left.empty()) AddNote(left);
+  }
   const std::pair<const char*, const SelectorPtr*> given[] = {
       {"save", &options_.save}, {"halt", &options_.halt}, {"functions", &options_.open_functions}};
   for (const auto& [option, selector] : given) {

@@ -109,7 +109,7 @@ void Recorder::Run(TFE_Op* op, TFE_Context* context, Pending& pending,
     return;
   }
   const std::span<TFE_TensorHandle*> made(outputs, static_cast<size_t>(*num_outputs));
-  const bool draws = pending.traits.kind == OpKind::kRandom && options_.replace_draws != nullptr;
+  const bool draws = pending.traits.kind == OpKind::kRandom && options_.draws != nullptr;
   if (draws && !ReplaceDraws(id, made, num_outputs, status)) return;
   if (opens) {
     FinishCall(pending, made);
@@ -128,8 +128,13 @@ bool Recorder::CastsNewValue(TFE_TensorHandle* input) const {
 // The op has drawn, so that its generator stands where it would; what it gave is exchanged.
 bool Recorder::ReplaceDraws(OpId id, std::span<TFE_TensorHandle*> outputs, int* num_outputs,
                             TF_Status* status) {
-  const Status replaced = options_.replace_draws(
-      builder_.OpLabel(id), builder_.tables().strings.View(builder_.op(id).type), outputs);
+  const OpRecord& drawn = builder_.op(id);
+  const StringPool& strings = builder_.tables().strings;
+  const SiteRecord& site = builder_.tables().sites[drawn.site];
+  const Status replaced = options_.draws->Replace(
+      {strings.View(drawn.type), strings.View(site.region_path), strings.View(site.module_address),
+       site.nth, drawn.pass, builder_.OpLabel(id)},
+      outputs);
   if (replaced.ok()) return true;
   for (TFE_TensorHandle*& handle : outputs) {
     tf::Api().TFE_DeleteTensorHandle(handle);

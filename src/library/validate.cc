@@ -36,9 +36,10 @@ Result<ValidationReport> Validate(const Trace& trace, const ValidateOptions& opt
   how.perturb = options.perturb;
   how.progress = options.progress;
   if (options.tolerance) {
-    how.tolerance = [relative = *options.tolerance](DType dtype) -> replay::Tolerance {
-      if (IsFloating(dtype) || IsComplex(dtype)) return {relative, 0.0};
-      return replay::DefaultTolerance(dtype);
+    how.tolerance = [relative =
+                         *options.tolerance](DType dtype) -> std::optional<replay::Tolerance> {
+      if (IsFloating(dtype) || IsComplex(dtype)) return replay::Tolerance{relative, 0.0};
+      return std::nullopt;
     };
   }
   if (tf::ApiLoaded()) {

@@ -13,10 +13,11 @@ namespace {
 class OrderTest : public testing::Test {
  protected:
   // The report of the model after `change`.
-  Report ValidateAfter(const std::function<void(RecordedModel&)>& change) {
+  Report ValidateAfter(const std::function<void(RecordedModel&)>& change,
+                       const ValidateOptions& options = {}) {
     RecordedModel model;
     change(model);
-    Result<Report> report = Validate(*model.m.Finish(), {});
+    Result<Report> report = Validate(*model.m.Finish(), options);
     EXPECT_TRUE(report.ok()) << report.status().ToString();
     return report.ok() ? *std::move(report) : Report();
   }
@@ -77,6 +78,19 @@ TEST_F(OrderTest, AnotherVersionIsComparedWithinTheTolerance) {
   });
   EXPECT_EQ(far.state, State::kFailed);
   EXPECT_NE(far.reason.find("matmul_1"), std::string::npos) << far.reason;
+}
+
+// Bounds for one dtype say nothing of another, on the TensorFlow that recorded.
+TEST_F(OrderTest, ADtypeWithoutBoundsIsComparedToTheBit) {
+  const auto change = [](RecordedModel& m) { Change(m, m.product, 2, 0x20); };
+  ValidateOptions options;
+  options.tolerance = [](DType dtype) -> std::optional<Tolerance> {
+    if (dtype == DType::kFloat16) return Tolerance{1e6, 1e6};
+    return std::nullopt;
+  };
+  EXPECT_EQ(ValidateAfter(change, options).state, State::kFailed);
+  options.tolerance = [](DType) { return Tolerance{1e6, 1e6}; };
+  EXPECT_EQ(ValidateAfter(change, options).state, State::kPassed);
 }
 
 TEST(RoundingBoundTest, GrowsWithTheRootOfTheCount) {

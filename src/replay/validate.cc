@@ -31,6 +31,7 @@ class Validation {
   bool SameTensorFlow() const { return trace_.info().tensorflow_version == tf::Api().TF_Version(); }
   Status RunChecks();
   Status Replay();
+  std::function<Tolerance(DType)> Bounds(bool same_tensorflow) const;
   void FindUnread();
   Status Move(Replayer& replayer, OpId id);
   void Count(OpId id, Verdict verdict);
@@ -89,6 +90,16 @@ void Validation::Count(OpId id, Verdict verdict) {
   }
 }
 
+// Null where nothing but the same bits will do.
+std::function<Tolerance(DType)> Validation::Bounds(bool same_tensorflow) const {
+  if (!options_.tolerance && same_tensorflow) return nullptr;
+  return [given = options_.tolerance, same_tensorflow](DType dtype) {
+    const std::optional<Tolerance> told = given ? given(dtype) : std::nullopt;
+    if (told) return *told;
+    return same_tensorflow ? Tolerance{} : DefaultTolerance(dtype);
+  };
+}
+
 Status Validation::Replay() {
   SandboxOptions settings = options_.sandbox;
   for (const FunctionRecord& function : trace_.tables().functions) {
@@ -97,9 +108,7 @@ Status Validation::Replay() {
   }
   Result<std::unique_ptr<Sandbox>> sandbox = Sandbox::Make(settings);
   FLOWSCOPE_RETURN_IF_ERROR(sandbox.status());
-  CompareOptions compare{options_.tolerance, true};
-  compare.same_tensorflow = SameTensorFlow();
-  if (!compare.tolerance && !compare.same_tensorflow) compare.tolerance = DefaultTolerance;
+  CompareOptions compare{Bounds(SameTensorFlow()), SameTensorFlow()};
   Replayer replayer(trace_, **sandbox, std::move(compare));
   for (OpId id = 0; id < trace_.num_ops(); ++id) {
     if (options_.progress && id % kProgressEvery == 0 && !options_.progress(id, trace_.num_ops())) {

@@ -15,9 +15,9 @@ struct ValidateOptions {
   // Called now and then with the ops that are done and all of them; false ends the validation with
   // an error.
   std::function<bool(size_t done, size_t total)> progress;
-  // Differences within these bounds count as equal. Not set: only the same bits, or
-  // DefaultTolerance where the trace comes from another TensorFlow than the one that is here.
-  std::function<Tolerance(DType)> tolerance;
+  // Differences within these bounds count as equal. Not set, or none for a dtype: only the same
+  // bits, or DefaultTolerance where the trace comes from another TensorFlow than the one here.
+  std::function<std::optional<Tolerance>(DType)> tolerance;
   bool perturb = false;  // see perturb.h
   SandboxOptions sandbox;
 };
