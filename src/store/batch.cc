@@ -59,9 +59,13 @@ void BatchMaker::AddRows(const char* name, const std::vector<Record>& rows, Batc
   for (size_t id = progress.done; id < rows.size(); ++id) ids.push_back(static_cast<uint32_t>(id));
   progress.done = rows.size();
   progress.unfinished.clear();
-  RowBatch added{ShapeOfTable<Record>(name), {}, {}, {}};
+  RowBatch added{ShapeOfTable<Record>(name)};
+  added.all_open = kChangesInPlace<Record>;
   for (const uint32_t id : ids) {
-    if (Unfinished(rows[id])) progress.unfinished.push_back(id);
+    if (Unfinished(rows[id])) {
+      progress.unfinished.push_back(id);
+      added.open.push_back(added.ids.size());
+    }
     added.ids.push_back(id);
     const Record record = Copy(rows[id]);
     VisitFields(record, FieldWriter(added.cells));
@@ -73,7 +77,7 @@ void BatchMaker::AddPool(const char* name, const char* column, const StringPool&
                          Batch& batch) {
   Progress& progress = Of(name);
   const bool bytes = column == std::string_view("bytes");
-  RowBatch added{{name, {{"id", "INTEGER"}, {column, bytes ? "BLOB" : "TEXT"}}}, {}, {}, {}};
+  RowBatch added{{name, {{"id", "INTEGER"}, {column, bytes ? "BLOB" : "TEXT"}}}};
   for (; progress.done < pool.size(); ++progress.done) {
     const std::string_view text = pool.View(static_cast<uint32_t>(progress.done));
     added.ids.push_back(static_cast<int64_t>(progress.done));
@@ -84,7 +88,7 @@ void BatchMaker::AddPool(const char* name, const char* column, const StringPool&
 
 void BatchMaker::AddShapes(const StringPool& pool, Batch& batch) {
   Progress& progress = Of("shapes");
-  RowBatch added{{"shapes", {{"id", "INTEGER"}, {"dims", "TEXT"}}}, {}, {}, {}};
+  RowBatch added{{"shapes", {{"id", "INTEGER"}, {"dims", "TEXT"}}}};
   for (; progress.done < pool.size(); ++progress.done) {
     added.ids.push_back(static_cast<int64_t>(progress.done));
     added.cells.push_back(added.OwnText(DimsText(pool.View(static_cast<uint32_t>(progress.done)))));
@@ -93,7 +97,8 @@ void BatchMaker::AddShapes(const StringPool& pool, Batch& batch) {
 }
 
 void BatchMaker::AddInfo(const TraceTables& tables, Batch& batch) {
-  RowBatch added{InfoShape(), {}, {}, {}};
+  RowBatch added{InfoShape()};
+  added.all_open = true;
   const auto add = [&added](std::string_view key, const Cell& value) {
     added.ids.push_back(static_cast<int64_t>(added.ids.size()));
     added.cells.push_back(TextCell(key));
@@ -113,7 +118,7 @@ void BatchMaker::AddInfo(const TraceTables& tables, Batch& batch) {
 void BatchMaker::AddList(const char* name, const char* column, const std::vector<uint32_t>& ids,
                          Batch& batch) {
   Progress& progress = Of(name);
-  RowBatch added{{name, {{"id", "INTEGER"}, {column, "INTEGER"}}}, {}, {}, {}};
+  RowBatch added{{name, {{"id", "INTEGER"}, {column, "INTEGER"}}}};
   for (; progress.done < ids.size(); ++progress.done) {
     added.ids.push_back(static_cast<int64_t>(progress.done));
     added.cells.push_back(IntegerCell(ids[progress.done]));

@@ -1,7 +1,6 @@
 #include "store/file_payloads.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -48,10 +47,10 @@ template <typename Row>
 Status ForRows(Database& database, const StructureFile& file, std::string_view name, Row row) {
   const TableShape* shape = file.Find(name);
   if (shape == nullptr) {
-    if (!file.complete) return Status::Ok();
+    if (!file.complete && !file.checksums.Tell(name)) return Status::Ok();
     return Corruption(fmt::format("{} has no table {}", database.path(), name));
   }
-  Result<TableReader> table = TableReader::Open(database, *shape);
+  Result<TableReader> table = file.OpenTable(database, *shape);
   if (!table.ok()) return table.status();
   while (true) {
     const Result<bool> more = table->Next();
@@ -97,7 +96,7 @@ void AppendStatsCells(const Stats& stats, std::vector<Cell>& cells) {
     cells.push_back(IntegerCell(n));
   }
   for (const double x : {stats.min, stats.max, stats.mean, stats.std}) {
-    cells.push_back(std::isnan(x) ? Cell() : RealCell(x));
+    cells.push_back(RealCell(x));
   }
   cells.push_back(
       BytesCell({reinterpret_cast<const char*>(stats.histogram.data()), sizeof(stats.histogram)}));
@@ -178,9 +177,11 @@ void FilePayloads::MapShards(const Container& container, bool complete) {
     Shard& shard = shards_[number];
     shard.name = ShardName(number);
     Result<Member> member = container.Open(shard.name);
-    if (!member.ok() && !complete) {
-      shard.name = OpenShardName(number);
-      member = container.Open(shard.name);
+    // It may take its name in this moment.
+    for (const std::string& name : {OpenShardName(number), ShardName(number)}) {
+      if (member.ok() || complete) break;
+      shard.name = name;
+      member = container.Open(name);
     }
     shard.status = member.status();
     if (member.ok()) shard.member = std::move(member).value();
@@ -188,10 +189,18 @@ void FilePayloads::MapShards(const Container& container, bool complete) {
 }
 
 void FilePayloads::DropBroken() {
-  std::erase_if(rows_, [this](const Row& row) {
+  Status first;
+  const size_t dropped = std::erase_if(rows_, [&](const Row& row) {
     Member member;
-    return !Locate(row, member).ok();
+    const Status status = Locate(row, member);
+    if (first.ok()) first = status;
+    return !status.ok();
   });
+  if (dropped == 0) return;
+  left_out_ = fmt::format(
+      "{} values that were committed are not whole in the files and count as "
+      "not kept; the first: {}",
+      dropped, first.message());
 }
 
 const FilePayloads::Row* FilePayloads::Find(TensorId tensor) const {

@@ -26,7 +26,7 @@ class FilePayloads : public PayloadSource {
  public:
   // Reads which values there are. Values are checked when they are read: a shard that is missing
   // or too short is an error of those values alone. Where the recording was cut off, values that
-  // are not whole are left out.
+  // are not whole are left out, and LeftOut tells of them.
   static Result<std::shared_ptr<const FilePayloads>> Open(const Container& container,
                                                           Database& database,
                                                           const StructureFile& file);
@@ -40,6 +40,8 @@ class FilePayloads : public PayloadSource {
   std::vector<ValueRow> Values() const;
   std::vector<StatsRow> StatsRows() const;
   bool Has(TensorId tensor) const { return Find(tensor) != nullptr; }
+  // How many values were left out and what is wrong with the first; empty where none was.
+  const std::string& LeftOut() const { return left_out_; }
 
  private:
   struct Row {
@@ -68,6 +70,7 @@ class FilePayloads : public PayloadSource {
   Status Locate(const Row& row, Member& member) const;
 
   std::string path_;
+  std::string left_out_;
   std::vector<Row> rows_;  // by tensor
   std::vector<Dims> dims_;
   std::vector<Shard> shards_;

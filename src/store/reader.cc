@@ -44,6 +44,8 @@ Result<Opened> Open(const std::string& path) {
   Opened opened{std::move(file).value(), std::move(payloads).value()};
   // What was kept is what can be read.
   if (!opened.file.complete) {
+    const std::string& left_out = opened.payloads->LeftOut();
+    if (!left_out.empty()) opened.file.tables.info.notes.push_back(left_out);
     std::vector<TensorRecord>& tensors = opened.file.tables.tensors;
     for (TensorId id = 0; id < tensors.size(); ++id) {
       if (opened.payloads->Has(id)) {

@@ -230,6 +230,21 @@ TEST_F(StoreTest, ColumnsThatAreAddedLaterAreNoTrouble) {
   ExpectSameValues(*MakeSmall(), *Load(path));
 }
 
+TEST_F(StoreTest, ADistanceThatIsNoNumberComesBack) {
+  TraceMaker m;
+  m.Op("Identity", {m.Input("x", {1})});
+  CompiledDifference nan;
+  nan.call = m.tables().ops.size() - 1;
+  nan.num_elements = nan.num_different = 1;
+  nan.max_abs = nan.max_rel = std::numeric_limits<double>::quiet_NaN();
+  m.tables().compiled_differences.push_back(nan);
+  ASSERT_TRUE(SaveTrace(*m.Finish(), Path("n.flow"), {}).ok());
+  const auto loaded = Load(Path("n.flow"));
+  ASSERT_NE(loaded, nullptr);
+  EXPECT_TRUE(std::isnan(loaded->tables().compiled_differences.at(0).max_abs));
+  EXPECT_TRUE(std::isnan(loaded->tables().compiled_differences.at(0).max_rel));
+}
+
 TEST_F(StoreTest, ANewerFormatIsToldApart) {
   const std::string path = SaveSmall();
   ChangeDatabase(path, "UPDATE info SET value = 2 WHERE key = 'format'; DROP TABLE checksums");

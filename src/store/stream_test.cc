@@ -127,6 +127,111 @@ TEST_F(StreamTest, ALogWithoutItsEndIsReadAsFarAsItIsProved) {
   EXPECT_TRUE(Lint(**loaded).empty()) << Lint(**loaded).front();
 }
 
+// A recording of 200 ops that was cut off.
+class CutOffTest : public StreamTest {
+ protected:
+  void SetUp() override {
+    StreamTest::SetUp();
+    const auto writer = Start("a.flow");
+    Record(m_, *writer, 200);
+  }
+  Result<std::shared_ptr<const Trace>> Open() const { return OpenTrace(Path("a.flow")); }
+
+  TraceMaker m_;
+};
+
+TEST_F(CutOffTest, RowsThatAreNotThoseThatWereCommittedAreRefused) {
+  ASSERT_GE((*Open())->num_ops(), 100U);
+  const std::pair<const char*, const char*> changes[] = {
+      {"ops", "UPDATE ops SET pass = pass + 1 WHERE id = 7"},
+      {"ops", "DELETE FROM ops WHERE id = (SELECT max(id) FROM ops)"},
+      {"edges", "UPDATE edges SET edge_class = 'control' WHERE id = 3"},
+      {"strings", "UPDATE strings SET text = 'Rely' WHERE text = 'Relu'"},
+      {"info", "UPDATE info SET value = 'other' WHERE key = 'name'"},
+      {"payloads", "UPDATE payloads SET file_offset = file_offset + 64 WHERE tensor = 5"},
+      {"tensors", "UPDATE tensors SET nbytes = 4 WHERE id = 2"},
+      {"sites", "DROP TABLE sites"},
+      {"shapes", "ALTER TABLE shapes RENAME COLUMN dims TO dimt"},
+  };
+  for (const auto& [table, sql] : changes) {
+    std::filesystem::copy(Path("a.flow"), Path("b.flow"));
+    ChangeDatabase(Path("b.flow"), sql);
+    const auto loaded = OpenTrace(Path("b.flow"));
+    ASSERT_FALSE(loaded.ok()) << sql;
+    EXPECT_EQ(loaded.status().code(), StatusCode::kCorruption) << sql;
+    EXPECT_NE(loaded.status().message().find(std::string("table ") + table), std::string::npos)
+        << sql << ": " << loaded.status().message();
+    std::filesystem::remove_all(Path("b.flow"));
+  }
+}
+
+TEST_F(CutOffTest, ValuesThatAreNotThoseThatWereCommittedAreRefused) {
+  const std::string part = Path("a.flow/tensors-00000.part");
+  const std::string good = ReadFile(part);
+  const auto values = std::string_view(good).find_last_not_of(std::string_view("\0", 1));
+  ASSERT_NE(values, std::string_view::npos);
+  // The last value is {199, 1, 2, 3}: 3 as a float ends with the bytes 40 and 40.
+  for (size_t bit = 0; bit < 8; ++bit) {
+    std::string bad = good;
+    bad[values] = static_cast<char>(bad[values] ^ (1 << bit));
+    WriteFile(part, bad);
+    const auto loaded = Open();
+    ASSERT_TRUE(loaded.ok()) << loaded.status().ToString();
+    size_t refused = 0;
+    for (TensorId id = 0; id < (*loaded)->tables().tensors.size(); ++id) {
+      const auto value = (*loaded)->ReadTensor(id);
+      if (value.ok()) {
+        EXPECT_EQ(ContentHash(*m_.payloads().Read(id)), ContentHash(*value));
+      } else {
+        EXPECT_EQ(value.status().code(), StatusCode::kCorruption);
+        ++refused;
+      }
+    }
+    EXPECT_EQ(refused, 1U);
+  }
+}
+
+TEST_F(CutOffTest, ValuesThatAreCutOffAreCountedInANote) {
+  const std::string part = Path("a.flow/tensors-00000.part");
+  std::filesystem::resize_file(part, std::filesystem::file_size(part) - 100);
+  const auto loaded = Open();
+  ASSERT_TRUE(loaded.ok()) << loaded.status().ToString();
+  const auto& notes = (*loaded)->info().notes;
+  const auto told = std::find_if(notes.begin(), notes.end(), [](const std::string& note) {
+    return note.find("values that were committed are not whole") != std::string::npos;
+  });
+  ASSERT_NE(told, notes.end());
+  EXPECT_NE(told->find("tensors-00000.part is cut off"), std::string::npos) << *told;
+}
+
+TEST_F(CutOffTest, OneOfAWriterThatKeptNoHashesOfRowsIsRead) {
+  const size_t count = (*Open())->num_ops();
+  ChangeDatabase(Path("a.flow"), "DROP TABLE progress");
+  const auto loaded = Open();
+  ASSERT_TRUE(loaded.ok()) << loaded.status().ToString();
+  EXPECT_EQ((*loaded)->num_ops(), count);
+}
+
+TEST_F(StreamTest, AValueThatIsToldTwiceCountsOnce) {
+  {
+    const auto writer = Start("a.flow");
+    TraceMaker m;
+    m.Input("x", {4}, {1, 2, 3, 4});
+    m.Input("y", {4}, {5, 6, 7, 8});
+    const Result<Payload> x = m.payloads().Read(0);
+    const Result<Payload> y = m.payloads().Read(1);
+    writer->OnValue(0, 16, [x] { return *x; });
+    writer->OnProgress(m.tables());
+    writer->OnValue(0, 16, [y] { return *y; });
+    Record(m, *writer, 100);
+  }
+  const auto loaded = OpenTrace(Path("a.flow"));
+  ASSERT_TRUE(loaded.ok()) << loaded.status().ToString();
+  const Result<Payload> first = (*loaded)->ReadTensor(0);
+  ASSERT_TRUE(first.ok()) << first.status().ToString();
+  EXPECT_EQ(*static_cast<const float*>(first->data), 1);
+}
+
 TEST_F(StreamTest, RepairWritesTheEnd) {
   {
     const auto writer = Start("a.flow");

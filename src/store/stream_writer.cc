@@ -23,7 +23,13 @@ constexpr int64_t kBytesToWakeFor = int64_t{4} << 20;
 // Small values count too: each is a handle and a place in the queue.
 constexpr int64_t kBytesPerJob = 1024;
 
-constexpr std::string_view kCreateTable = "CREATE TABLE ";
+// True once for each tensor: its value and its statistics count once, whoever brings them.
+bool IsFirst(std::vector<bool>& seen, TensorId tensor) {
+  if (tensor >= seen.size()) seen.resize(tensor + 1);
+  const bool first = !seen[tensor];
+  seen[tensor] = true;
+  return first;
+}
 
 int64_t NowNs() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
@@ -54,7 +60,7 @@ Result<WriteMark> StreamWriter::Prepare(const std::string& path, const StreamOpt
   StreamWriter first(made->path(), options, std::move(database).value(), made->TakeMark());
   Batch empty = BatchMaker().Make(TraceTables(), NowNs());
   FLOWSCOPE_RETURN_IF_ERROR(first.WriteBatch(empty));
-  first.inserts_.clear();
+  first.tables_.Clear();
   FLOWSCOPE_RETURN_IF_ERROR(first.database_->Close());
   FLOWSCOPE_RETURN_IF_ERROR(MoveIntoPlace(*made, path, {false, options.overwrite, false}));
   return std::move(first.mark_);
@@ -194,7 +200,7 @@ void StreamWriter::WriteFirst(std::deque<Job>& taken) {
 Status StreamWriter::Write(Job& job) {
   if (auto* value = std::get_if<Value>(&job)) return WriteValue(*value);
   if (auto* stats = std::get_if<StatsRow>(&job)) {
-    stats_.push_back(*stats);
+    if (IsFirst(has_stats_, stats->tensor)) stats_.push_back(*stats);
     return Status::Ok();
   }
   return WriteBatch(std::get<Batch>(job));
@@ -203,7 +209,7 @@ Status StreamWriter::Write(Job& job) {
 // A value that cannot be read is one that was not kept; the recording goes on.
 Status StreamWriter::WriteValue(Value& value) {
   const Result<Payload> payload = value.read();
-  if (!payload.ok()) return Status::Ok();
+  if (!payload.ok() || !IsFirst(has_value_, value.tensor)) return Status::Ok();
   Result<StoredValue> stored = shards_.Put(value.tensor, *payload);
   if (!stored.ok()) return stored.status();
   values_.push_back({value.tensor, std::move(stored).value()});
@@ -220,8 +226,9 @@ Status StreamWriter::WriteBatch(Batch& batch) {
   FLOWSCOPE_RETURN_IF_ERROR(CheckFolder());
   FLOWSCOPE_RETURN_IF_ERROR(shards_.Flush());
   FLOWSCOPE_RETURN_IF_ERROR(database_->Execute("BEGIN"));
-  for (const RowBatch& rows : batch) FLOWSCOPE_RETURN_IF_ERROR(WriteRows(rows));
+  for (const RowBatch& rows : batch) FLOWSCOPE_RETURN_IF_ERROR(tables_.Write(*database_, rows));
   FLOWSCOPE_RETURN_IF_ERROR(WriteOwnRows());
+  FLOWSCOPE_RETURN_IF_ERROR(tables_.WriteProgress(*database_));
   FLOWSCOPE_RETURN_IF_ERROR(database_->Execute("COMMIT"));
   if (shards_.num_closed() == closed_shards_) return Status::Ok();
   closed_shards_ = shards_.num_closed();
@@ -229,61 +236,28 @@ Status StreamWriter::WriteBatch(Batch& batch) {
   return database_->Execute("PRAGMA wal_checkpoint(PASSIVE)");
 }
 
-Result<Statement*> StreamWriter::InsertInto(const TableShape& shape) {
-  for (auto& [name, statement] : inserts_) {
-    if (name == shape.name) return &statement;
-  }
-  std::string create = CreateTableText(shape);
-  create.insert(kCreateTable.size(), "IF NOT EXISTS ");
-  FLOWSCOPE_RETURN_IF_ERROR(database_->Execute(create));
-  std::string marks = "?";
-  for (size_t i = 1; i < shape.columns.size(); ++i) marks += ", ?";
-  Result<Statement> statement = database_->Prepare(
-      fmt::format("INSERT OR REPLACE INTO \"{}\" VALUES({})", shape.name, marks));
-  if (!statement.ok()) return statement.status();
-  return &inserts_.emplace_back(shape.name, std::move(statement).value()).second;
-}
-
-Status StreamWriter::WriteRows(const RowBatch& rows) {
-  const Result<Statement*> insert = InsertInto(rows.shape);
-  if (!insert.ok()) return insert.status();
-  const size_t columns = rows.shape.columns.size() - 1;
-  for (size_t row = 0; row < rows.ids.size(); ++row) {
-    (*insert)->Bind(0, IntegerCell(rows.ids[row]));
-    for (size_t i = 0; i < columns; ++i) {
-      (*insert)->Bind(static_cast<int>(i) + 1, rows.cells[row * columns + i]);
-    }
-    FLOWSCOPE_RETURN_IF_ERROR((*insert)->Run());
-  }
-  return Status::Ok();
-}
-
 // Rows stay until the end: they are written once more then.
 // Values and statistics of the tensors that this batch and those before it have told.
 Status StreamWriter::WriteOwnRows() {
-  RowBatch payloads{PayloadsShape(), {}, {}, {}};
+  RowBatch payloads(PayloadsShape());
   for (; values_committed_ < values_.size(); ++values_committed_) {
     payloads.ids.push_back(values_[values_committed_].tensor);
     const StoredValue& value = values_[values_committed_].value;
     AppendPayloadCells(value, payloads.OwnText(value.hash.Hex()), payloads.cells);
   }
-  RowBatch stats{StatsShape(), {}, {}, {}};
+  RowBatch stats(StatsShape());
   for (; stats_committed_ < stats_.size(); ++stats_committed_) {
     stats.ids.push_back(stats_[stats_committed_].tensor);
     AppendStatsCells(stats_[stats_committed_].stats, stats.cells);
   }
-  FLOWSCOPE_RETURN_IF_ERROR(WriteRows(payloads));
-  return WriteRows(stats);
+  FLOWSCOPE_RETURN_IF_ERROR(tables_.Write(*database_, payloads));
+  return tables_.Write(*database_, stats);
 }
 
-// A tensor's value or statistics count once, whoever brought them.
 void StreamWriter::SortRows() {
   const auto by_tensor = [](const auto& a, const auto& b) { return a.tensor < b.tensor; };
-  const auto same = [](const auto& a, const auto& b) { return a.tensor == b.tensor; };
-  std::stable_sort(values_.begin(), values_.end(), by_tensor);
-  values_.erase(std::unique(values_.begin(), values_.end(), same), values_.end());
-  std::stable_sort(stats_.begin(), stats_.end(), by_tensor);
-  stats_.erase(std::unique(stats_.begin(), stats_.end(), same), stats_.end());
+  std::sort(values_.begin(), values_.end(), by_tensor);
+  std::sort(stats_.begin(), stats_.end(), by_tensor);
 }
 
 // The structure once more, as trace.save writes it: rows that changed in place, and checksums.
@@ -306,7 +280,7 @@ Status StreamWriter::Close(const TraceTables& tables) {
   Batch rest = batches_.Make(tables, NowNs());
   FLOWSCOPE_RETURN_IF_ERROR(WriteBatch(rest));
   FLOWSCOPE_RETURN_IF_ERROR(shards_.Finish());
-  inserts_.clear();
+  tables_.Clear();
   FLOWSCOPE_RETURN_IF_ERROR(
       database_->Execute("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE;"));
   FLOWSCOPE_RETURN_IF_ERROR(database_->Close());
@@ -322,7 +296,7 @@ StreamWriter::Kept StreamWriter::Finish(const TraceTables& tables) {
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
   if (const Status status = Close(tables); !status.ok()) Fail(status);
-  inserts_.clear();
+  tables_.Clear();
   database_.reset();
   const Status same = CheckFolder();
   mark_.Release();

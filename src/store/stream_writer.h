@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "store/batch.h"
+#include "store/live_tables.h"
 #include "store/shard_writer.h"
 #include "store/sqlite.h"
 #include "store/temporary.h"
@@ -72,9 +73,7 @@ class StreamWriter : public EventSink {
   Status Write(Job& job);
   Status WriteValue(Value& value);
   Status WriteBatch(Batch& batch);
-  Status WriteRows(const RowBatch& rows);
   Status WriteOwnRows();
-  Result<Statement*> InsertInto(const TableShape& shape);
   Status Close(const TraceTables& tables);
   Status WriteWhole(const TraceTables& tables);
   void SortRows();
@@ -87,9 +86,11 @@ class StreamWriter : public EventSink {
   // Of the writing thread; of the recording thread once that has ended.
   std::optional<Database> database_;
   ShardWriter shards_;
-  std::vector<std::pair<std::string, Statement>> inserts_;
+  LiveTables tables_;
   std::vector<ValueRow> values_;
   std::vector<StatsRow> stats_;
+  std::vector<bool> has_value_;  // by tensor, whether it has a row in values_
+  std::vector<bool> has_stats_;
   size_t values_committed_ = 0;
   size_t stats_committed_ = 0;
   uint32_t closed_shards_ = 0;  // that were there at the last checkpoint

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "store/tables.h"
@@ -19,6 +20,12 @@ struct StructureExtras {
 // Writes all tables of the structure. `written` collects what the checksums will say.
 Status WriteStructure(Database& database, const TraceTables& tables, const StructureExtras& extras,
                       std::vector<TableWriter>& written);
+// What a file says of its tables: under the first name when it is complete, under the other one for
+// what was committed so far.
+inline constexpr std::string_view kChecksumsTable = "checksums";
+inline constexpr std::string_view kProgressTable = "progress";
+TableShape ChecksumsShape(std::string_view name);
+
 // The last thing that is written: from then on the file counts as complete.
 Status WriteChecksums(Database& database, const std::vector<TableWriter>& written);
 
@@ -30,12 +37,18 @@ TableShape InfoShape();
 struct StructureFile {
   TraceTables tables;
   std::vector<TableShape> schema;
-  Checksums checksums;  // empty where the recording never ended
+  // Of a recording that never ended those that were committed with its rows; none where its writer
+  // did not know of them.
+  Checksums checksums;
   bool complete = false;
 
   const TableShape* Find(std::string_view table) const;
+  Result<TableReader> OpenTable(Database& database, const TableShape& shape) const {
+    return TableReader::Open(database, shape, checksums.by_row);
+  }
   Status Verify(const TableReader& table) const {
-    return complete ? table.Verify(checksums) : Status::Ok();
+    const bool told = complete || !checksums.tables.empty();
+    return told ? table.Verify(checksums) : Status::Ok();
   }
 };
 

@@ -57,10 +57,10 @@ class StructureReader {
   Status ForRows(std::string_view name, Row row) {
     const TableShape* shape = file_.Find(name);
     if (shape == nullptr) {
-      if (!file_.complete || !file_.checksums.contains(std::string(name))) return Status::Ok();
+      if (!file_.checksums.Tell(name)) return Status::Ok();
       return Corruption(fmt::format("{} has no table {}", database_.path(), name));
     }
-    Result<TableReader> table = TableReader::Open(database_, *shape);
+    Result<TableReader> table = file_.OpenTable(database_, *shape);
     if (!table.ok()) return table.status();
     int64_t expected = 0;
     while (true) {
@@ -79,15 +79,19 @@ class StructureReader {
   }
 
   Status ReadChecksums() {
-    if (file_.Find("checksums") == nullptr) return Status::Ok();
-    FLOWSCOPE_RETURN_IF_ERROR(ForRows("checksums", [this](const TableReader& table) {
-      Checksum& checksum = file_.checksums[std::string(At(table, "table_name").text)];
-      checksum.num_rows = At(table, "num_rows").integer;
-      checksum.hash = At(table, "hash").text;
-      checksum.columns = At(table, "columns").text;
-      return Status::Ok();
-    }));
-    file_.complete = true;
+    const bool complete = file_.Find(kChecksumsTable) != nullptr;
+    Checksums checksums;
+    checksums.by_row = !complete;
+    FLOWSCOPE_RETURN_IF_ERROR(
+        ForRows(complete ? kChecksumsTable : kProgressTable, [&](const TableReader& table) {
+          Checksum& checksum = checksums.tables[std::string(At(table, "table_name").text)];
+          checksum.num_rows = At(table, "num_rows").integer;
+          checksum.hash = At(table, "hash").text;
+          checksum.columns = At(table, "columns").text;
+          return Status::Ok();
+        }));
+    file_.checksums = std::move(checksums);
+    file_.complete = complete;
     return Status::Ok();
   }
 

@@ -171,14 +171,17 @@ Status WriteStructure(Database& database, const TraceTables& tables, const Struc
   return StructureWriter(database, tables, extras, written).Write();
 }
 
+TableShape ChecksumsShape(std::string_view name) {
+  return {std::string(name),
+          {{"id", "INTEGER"},
+           {"table_name", "TEXT"},
+           {"num_rows", "INTEGER"},
+           {"hash", "TEXT"},
+           {"columns", "TEXT"}}};
+}
+
 Status WriteChecksums(Database& database, const std::vector<TableWriter>& written) {
-  const TableShape shape{"checksums",
-                         {{"id", "INTEGER"},
-                          {"table_name", "TEXT"},
-                          {"num_rows", "INTEGER"},
-                          {"hash", "TEXT"},
-                          {"columns", "TEXT"}}};
-  Result<TableWriter> table = TableWriter::Create(database, shape);
+  Result<TableWriter> table = TableWriter::Create(database, ChecksumsShape(kChecksumsTable));
   if (!table.ok()) return table.status();
   int64_t id = 0;
   for (const TableWriter& other : written) {

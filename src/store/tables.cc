@@ -31,6 +31,8 @@ bool IsPlainText(std::string_view text) {
   return true;
 }
 
+}  // namespace
+
 std::string ColumnNames(const TableShape& shape) {
   std::string names;
   for (const ColumnShape& column : shape.columns) {
@@ -38,8 +40,6 @@ std::string ColumnNames(const TableShape& shape) {
   }
   return names;
 }
-
-}  // namespace
 
 Cell TextCell(std::string_view text) {
   Cell cell = BytesCell(text);
@@ -73,7 +73,7 @@ Status TableWriter::Add(int64_t id, const std::vector<Cell>& cells) {
   return insert_.Run();
 }
 
-Result<TableReader> TableReader::Open(Database& database, const TableShape& shape) {
+Result<TableReader> TableReader::Open(Database& database, const TableShape& shape, bool by_row) {
   // The order of the ids is the order of the rows in the file: nothing is sorted.
   const std::string sql =
       fmt::format("SELECT * FROM \"{}\" ORDER BY \"{}\"", shape.name, shape.columns.front().name);
@@ -84,6 +84,7 @@ Result<TableReader> TableReader::Open(Database& database, const TableShape& shap
   reader.select_ = std::move(select).value();
   reader.path_ = database.path();
   reader.cells_.resize(shape.columns.size());
+  reader.by_row_ = by_row;
   return reader;
 }
 
@@ -92,14 +93,22 @@ Result<bool> TableReader::Next() {
   if (!row.ok() || !*row) return row;
   for (size_t i = 0; i < cells_.size(); ++i) {
     cells_[i] = select_.Column(static_cast<int>(i));
-    digest_.Add(cells_[i]);
   }
+  HashRow();
   if (cells_[0].type != Cell::Type::kInteger || id() <= last_id_) {
     return Wrong(shape_.columns.front().name, "does not count up");
   }
   last_id_ = id();
   ++num_rows_;
   return true;
+}
+
+void TableReader::HashRow() {
+  if (by_row_) {
+    sum_.Add(hasher_.Hash(cells_.front(), std::span<const Cell>(cells_).subspan(1)));
+    return;
+  }
+  for (const Cell& cell : cells_) digest_.Add(cell);
 }
 
 int TableReader::Find(std::string_view column) const {
@@ -110,8 +119,8 @@ int TableReader::Find(std::string_view column) const {
 }
 
 Status TableReader::Verify(const Checksums& checksums) const {
-  const auto it = checksums.find(shape_.name);
-  if (it == checksums.end()) {
+  const auto it = checksums.tables.find(shape_.name);
+  if (it == checksums.tables.end()) {
     return Corruption(fmt::format("{} has no checksum of its table {}", path_, shape_.name));
   }
   const std::string& columns = it->second.columns;
@@ -119,7 +128,8 @@ Status TableReader::Verify(const Checksums& checksums) const {
     return Corruption(fmt::format("{}: table {} has other columns than were written: {}", path_,
                                   shape_.name, columns));
   }
-  if (it->second.num_rows == num_rows_ && it->second.hash == digest_.Hex()) return Status::Ok();
+  const std::string hash = by_row_ ? sum_.Hex() : digest_.Hex();
+  if (it->second.num_rows == num_rows_ && it->second.hash == hash) return Status::Ok();
   return Corruption(
       fmt::format("{}: table {} is not what was written: {} rows of {}, or a changed value. Copy "
                   "the file again, or record again",

@@ -1,6 +1,7 @@
 // Rows of one table, written and read with the table's digest.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -18,8 +19,10 @@ inline Cell IntegerCell(int64_t value) {
   cell.integer = value;
   return cell;
 }
+// NULL for NaN, which SQLite does not have.
 inline Cell RealCell(double value) {
   Cell cell;
+  if (std::isnan(value)) return cell;
   cell.type = Cell::Type::kReal;
   cell.real = value;
   return cell;
@@ -32,6 +35,9 @@ inline Cell BytesCell(std::string_view bytes) {
 }
 // Text where it is UTF-8 without NUL, as SQLite's clients expect; else bytes.
 Cell TextCell(std::string_view text);
+
+// Names with commas.
+std::string ColumnNames(const TableShape& shape);
 
 // Creates the table and adds rows. Rows must come in the order of their ids.
 class TableWriter {
@@ -54,18 +60,24 @@ class TableWriter {
   int64_t num_rows_ = 0;
 };
 
-// What the table of checksums says of one table.
+// What a file says of one of its tables.
 struct Checksum {
   int64_t num_rows = 0;
   std::string hash;
   std::string columns;  // names with commas; empty in files that were written before it was told
 };
-using Checksums = std::map<std::string, Checksum, std::less<>>;
+struct Checksums {
+  bool by_row = false;  // hashes are those of RowSum, as they are while a recording goes on
+  std::map<std::string, Checksum, std::less<>> tables;
+
+  bool Tell(std::string_view table) const { return tables.contains(table); }
+};
 
 // Goes through a table in the order of its ids.
 class TableReader {
  public:
-  static Result<TableReader> Open(Database& database, const TableShape& shape);
+  // `by_row`: how what is read is hashed.
+  static Result<TableReader> Open(Database& database, const TableShape& shape, bool by_row);
 
   // False at the end.
   Result<bool> Next();
@@ -81,9 +93,14 @@ class TableReader {
   Status Wrong(std::string_view column, std::string_view what) const;
 
  private:
+  void HashRow();
+
   TableShape shape_;
   Statement select_;
   Digest digest_;
+  RowHasher hasher_;
+  RowSum sum_;
+  bool by_row_ = false;
   std::vector<Cell> cells_;
   int64_t num_rows_ = 0;
   int64_t last_id_ = -1;

@@ -51,7 +51,7 @@ void TellWhereItFails() {
 
 struct Counts {
   uint64_t tried = 0;
-  uint64_t outcomes[4] = {};
+  uint64_t outcomes[3] = {};
   uint64_t values_refused = 0;
   uint64_t most_memory_percent = 0;  // of the files' size
 };
@@ -139,14 +139,13 @@ int Run(uint64_t parts, uint64_t part) {
   for (const Subject& subject : MakeSubjects(folder.path())) {
     const Counts counts = TrySubject(subject, private_folder, parts, part);
     std::printf(
-        "%s bytes=%llu tried=%llu refused=%llu whole=%llu prefix=%llu changed=%llu "
+        "%s bytes=%llu tried=%llu refused=%llu whole=%llu prefix=%llu "
         "values_refused=%llu memory_percent=%llu\n",
         subject.name.c_str(), static_cast<unsigned long long>(subject.num_bytes),
         static_cast<unsigned long long>(counts.tried),
         static_cast<unsigned long long>(counts.outcomes[0]),
         static_cast<unsigned long long>(counts.outcomes[1]),
         static_cast<unsigned long long>(counts.outcomes[2]),
-        static_cast<unsigned long long>(counts.outcomes[3]),
         static_cast<unsigned long long>(counts.values_refused),
         static_cast<unsigned long long>(counts.most_memory_percent));
     refused += counts.outcomes[0];

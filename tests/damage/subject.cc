@@ -15,6 +15,7 @@
 #include "base/stats.h"
 #include "damage/heap.h"
 #include "store/reader.h"
+#include "store/recover.h"
 #include "store/stream_writer.h"
 #include "store/writer.h"
 #include "trace/lint.h"
@@ -81,32 +82,49 @@ void AddFiles(Subject& subject) {
   }
   std::sort(subject.files.begin(), subject.files.end());
   for (const std::string& file : subject.files) subject.num_bytes += fs::file_size(file);
-  auto intact = store::OpenTrace(subject.path);
-  Require(intact.status());
-  subject.intact = *intact;
+}
+
+State Now(const std::string& path) {
+  auto trace = store::OpenTrace(path);
+  Require(trace.status());
+  return State(*trace);
 }
 
 Subject Saved(const std::string& folder, const std::string& name, bool compress) {
-  Subject subject{name, folder + "/" + name, {}, 0, true, nullptr};
+  Subject subject{name, folder + "/" + name, {}, 0, {}};
   store::SaveOptions options;
   options.compress = compress;
   Require(store::SaveTrace(*MakeTrace(), subject.path, options));
   AddFiles(subject);
+  subject.states.push_back(Now(subject.path));
   return subject;
+}
+
+// The recording's thread commits all of that.
+void WaitFor(size_t ops, const std::string& path) {
+  for (int i = 0; i < 500; ++i) {
+    const auto trace = store::OpenTrace(path);
+    if (trace.ok() && (*trace)->num_ops() == ops) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  Broken("not all was committed");
 }
 
 // A copy of what stands there while the recording goes on: database, log and an open shard.
 Subject CutOff(const std::string& folder) {
-  Subject subject{"cut.flow", folder + "/cut.flow", {}, 0, false, nullptr};
+  Subject subject{"cut.flow", folder + "/cut.flow", {}, 0, {}};
   const std::string live = folder + "/live.flow";
   auto writer = store::StreamWriter::Create(live, {});
   Require(writer.status());
+  subject.states.push_back(Now(live));
   TraceMaker m;
   TensorId told = 0;
   int calls = 0;
   const auto commit = [&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(110));  // a batch is due
     (*writer)->OnProgress(m.tables());
+    WaitFor(m.tables().ops.size(), live);
+    subject.states.push_back(Now(live));
   };
   Record(m, [&] {
     for (; told < m.tables().tensors.size(); ++told) {
@@ -116,18 +134,22 @@ Subject CutOff(const std::string& folder) {
     if (++calls == kCallsInFirstBatch) commit();
   });
   commit();
-  for (int i = 0; i < 500; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    const auto trace = store::OpenTrace(live);
-    if (trace.ok() && (*trace)->num_ops() == m.tables().ops.size()) break;
-  }
   fs::create_directory(subject.path);
   for (const auto& entry : fs::directory_iterator(live)) {
     const std::string name = entry.path().filename().string();
     if (!name.ends_with("-shm")) fs::copy_file(entry.path(), subject.path + "/" + name);
   }
   AddFiles(subject);
-  if (subject.intact->num_ops() != m.tables().ops.size()) Broken("not all was committed");
+  return subject;
+}
+
+// As a recording leaves it that was long enough for its log to be worked in.
+Subject WorkedIn(const Subject& cut, const std::string& folder) {
+  Subject subject{"worked.flow", folder + "/worked.flow", {}, 0, {cut.states.back()}};
+  fs::copy(cut.path, subject.path);
+  const std::string database = subject.path + "/trace.sqlite";
+  Require(store::WorkLogIn(database, database));
+  AddFiles(subject);
   return subject;
 }
 
@@ -139,9 +161,9 @@ bool SameOp(const Trace& a, const Trace& b, OpId id) {
          a.op(id).outputs.count == b.op(id).outputs.count;
 }
 
-void AskEverything(const Trace& trace, bool must_be_sound) {
+void AskEverything(const Trace& trace) {
   const std::vector<std::string> broken = Lint(trace);
-  if (must_be_sound && !broken.empty()) Broken("lint: " + broken.front());
+  if (!broken.empty()) Broken("lint: " + broken.front());
   for (OpId id = 0; id < trace.num_ops(); ++id) {
     (void)trace.Children(id);
     (void)trace.RegionPath(trace.op(id).region);
@@ -152,12 +174,20 @@ void AskEverything(const Trace& trace, bool must_be_sound) {
 
 }  // namespace
 
+State::State(std::shared_ptr<const Trace> whole) : trace(std::move(whole)) {
+  for (TensorId id = 0; id < trace->tables().tensors.size(); ++id) {
+    const Result<Payload> value = trace->ReadTensor(id);
+    hashes.push_back(value.ok() ? ContentHash(*value) : "");
+  }
+}
+
 std::vector<Subject> MakeSubjects(const std::string& folder) {
   std::vector<Subject> subjects;
   subjects.push_back(Saved(folder, "plain.flow", false));
   subjects.push_back(Saved(folder, "packed.flow", true));
   subjects.push_back(Saved(folder, "plain.flow.zip", false));
   subjects.push_back(CutOff(folder));
+  subjects.push_back(WorkedIn(subjects.back(), folder));
   return subjects;
 }
 
@@ -180,30 +210,35 @@ Outcome Judge::Load() {
   return Outcome::kRefused;
 }
 
-Outcome Judge::Compare(const Trace& trace) {
-  const Trace& intact = *subject_.intact;
-  AskEverything(trace, subject_.has_checksums);
-  bool same = trace.num_ops() <= intact.num_ops();
-  for (OpId id = 0; same && id < trace.num_ops(); ++id) same = SameOp(trace, intact, id);
-  if (!same && subject_.has_checksums) Broken("an op that was not recorded");
-  const size_t known = intact.tables().tensors.size();
-  for (TensorId id = 0; id < trace.tables().tensors.size(); ++id) {
+// Ops and values are those of `state`. A value that cannot be read says nothing.
+bool Judge::Says(const State& state, const Trace& trace) {
+  const size_t num_tensors = trace.tables().tensors.size();
+  if (trace.num_ops() != state.trace->num_ops() || num_tensors != state.hashes.size()) return false;
+  for (OpId id = 0; id < trace.num_ops(); ++id) {
+    if (!SameOp(trace, *state.trace, id)) return false;
+  }
+  for (TensorId id = 0; id < num_tensors; ++id) {
     const Result<Payload> value = trace.ReadTensor(id);
     if (!value.ok()) {
       ++values_refused_;
-      continue;
+    } else if (ContentHash(*value) != state.hashes[id]) {
+      return false;
     }
-    const Result<Payload> expected = id < known ? intact.ReadTensor(id) : Internal("no such value");
-    const bool equal = expected.ok() && ContentHash(*expected) == ContentHash(*value);
-    if (!equal && subject_.has_checksums) Broken(fmt::format("value {} was not saved", id));
-    same &= equal;
   }
-  if (!same) return Outcome::kChanged;
-  return trace.num_ops() == intact.num_ops() ? Outcome::kWhole : Outcome::kPrefix;
+  return true;
+}
+
+Outcome Judge::Compare(const Trace& trace) {
+  AskEverything(trace);
+  if (Says(subject_.states.back(), trace)) return Outcome::kWhole;
+  for (const State& state : subject_.states) {
+    if (Says(state, trace)) return Outcome::kPrefix;
+  }
+  Broken(fmt::format("{} ops that are not those of any commit", trace.num_ops()));
 }
 
 // Names, sizes and times of everything that loading must not touch.
-std::string Judge::State() const {
+std::string Judge::Files() const {
   std::vector<std::string> lines;
   const auto add = [&lines](const fs::path& path) {
     struct stat info{};
@@ -221,7 +256,7 @@ std::string Judge::State() const {
 }
 
 Outcome Judge::Try() {
-  const std::string before = State();
+  const std::string before = Files();
   const size_t held = HeapNow();
   ResetPeak();
   const Outcome outcome = Load();
@@ -230,7 +265,7 @@ Outcome Judge::Try() {
   if (memory > std::max<size_t>(memory_of_intact_, 2 * subject_.num_bytes)) {
     Broken(fmt::format("{} bytes of memory for {} of files", memory, subject_.num_bytes));
   }
-  if (State() != before) Broken("something was written:\n" + before + "\n" + State());
+  if (Files() != before) Broken("something was written:\n" + before + "\n" + Files());
   return outcome;
 }
 
