@@ -8,10 +8,12 @@ import random
 import re
 import subprocess
 import sys
+import tempfile
 import textwrap
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import IO, Any
 
 import flowscope as fs
 import numpy as np
@@ -158,6 +160,42 @@ def run_program(
             **(env or {}),
         },
     )
+
+
+class Child:
+    """A process of its own, as `running` makes it."""
+
+    def __init__(self, process: subprocess.Popen[bytes], errors: IO[bytes]) -> None:
+        self._process, self._errors = process, errors
+
+    def said(self) -> str:
+        self._errors.seek(0)
+        return self._errors.read().decode(errors="replace")[-4000:]
+
+    def wait_for(self, happened: Callable[[], bool], what: str) -> None:
+        """Fails with what the process said where it ended before, or takes for ever."""
+        for _ in range(12_000):
+            if happened():
+                return
+            assert self._process.poll() is None, f"ended before {what}: {self.said()}"
+            time.sleep(0.01)
+        raise AssertionError(f"waited two minutes for {what}: {self.said()}")
+
+
+@contextlib.contextmanager
+def running(command: list[str]) -> Iterator[Child]:
+    """From when the process says ``ready`` on; at the end it is killed."""
+    with (
+        tempfile.TemporaryFile() as errors,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors) as process,
+    ):
+        child = Child(process, errors)
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"ready\n", child.said()
+            yield child
+        finally:
+            process.kill()
 
 
 def assert_quiet_exit(done: subprocess.CompletedProcess[str]) -> None:

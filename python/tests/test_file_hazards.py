@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
 import warnings
 from pathlib import Path
 from typing import Any
 
+import checks
 import flowscope as fs
 import numpy as np
 import pytest
@@ -107,6 +108,69 @@ def test_a_disk_that_fills_while_streaming(tmp_path: Path) -> None:
     assert fs.load(tmp_path / "run.flow").num_ops == loaded.num_ops
 
 
+READ_ONLY = """
+    # Root may write everywhere.
+    if os.getuid() == 0:
+        os.setgid(65534)
+        os.setuid(65534)
+    import warnings
+    closed, mine = sys.argv[1:]
+    x = tf.constant(np.arange(4096.0, dtype="f4"))
+    trace = fs.trace(tf.tanh, x)
+    for attempt in (
+        lambda: trace.save(closed + "/old.flow", overwrite=True),
+        lambda: trace.save(closed + "/new.flow"),
+        lambda: trace.save(closed + "/new.flow.zip"),
+        lambda: fs.trace(tf.tanh, x, storage=fs.to_disk(closed + "/new.flow")),
+        lambda: fs.trace(tf.tanh, x, storage=fs.to_disk(closed + "/old.flow", overwrite=True)),
+        lambda: fs.repair(closed + "/cut.flow"),
+    ):
+        try:
+            attempt()
+        except fs.errors.TraceIOError as error:
+            print("Permission denied" in str(error) and closed in str(error))
+    print(fs.load(closed + "/cut.flow").interrupted)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        with fs.capture(storage=fs.to_disk(mine + "/run.flow")) as run:
+            os.chmod(mine + "/run.flow", 0o555)
+            for _ in range(100):
+                x = tf.math.floormod(x * 3.0 + 1.0, 1000.0)
+    messages = [str(w.message) for w in seen if "streaming to" in str(w.message)]
+    print(len(messages) == 1 and "Permission denied" in messages[0])
+    print(run.trace.num_ops == 300 and run.trace.lint() == [] and bool(run.trace.degraded))
+    os.chmod(mine + "/run.flow", 0o755)
+    print(fs.load(mine + "/run.flow").interrupted)
+"""
+
+
+def test_a_folder_that_is_read_only(trace: Any) -> None:
+    # Where a user without any rights gets to, which tmp_path is not.
+    with tempfile.TemporaryDirectory() as folder:
+        closed, mine = Path(folder) / "closed", Path(folder) / "mine"
+        for path in (Path(folder), closed, mine):
+            path.mkdir(exist_ok=True)
+            path.chmod(0o755)
+        mine.chmod(0o777)
+        trace.save(closed / "old.flow")
+        code = """
+            with fs.capture(storage=fs.to_disk(sys.argv[1])):
+                for _ in range(200):
+                    tf.tanh(tf.ones(3))
+                os._exit(0)
+        """
+        in_child(code, closed / "cut.flow")
+        before = {path: path.stat().st_mtime_ns for path in closed.rglob("*")}
+        closed.chmod(0o555)
+        try:
+            said = in_child(READ_ONLY, closed, mine)
+        finally:
+            closed.chmod(0o755)
+        assert said.split() == ["True"] * 10
+        assert {path: path.stat().st_mtime_ns for path in closed.rglob("*")} == before
+        assert_alike(trace, fs.load(closed / "old.flow"))
+
+
 SAVE_FOR_EVER = """
     x = tf.constant(np.arange(200_000.0, dtype="f4"))
     trace = fs.trace(lambda x: [x + float(i) for i in range(20)], x)
@@ -122,12 +186,9 @@ def test_kills_while_saving_leave_the_old_or_the_new(name: str, tmp_path: Path, 
     for seconds in (0.05, 0.11, 0.17):
         code = "import sys\nimport numpy as np\nimport tensorflow as tf\nimport flowscope as fs\n"
         command = [sys.executable, "-c", code + textwrap.dedent(SAVE_FOR_EVER), str(path)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
-            assert child.stdout is not None and child.stdout.readline() == b"ready\n"
-            while not path.exists():
-                time.sleep(0.01)
+        with checks.running(command) as child:
+            child.wait_for(path.exists, f"{name} was there")
             time.sleep(seconds)
-            child.send_signal(signal.SIGKILL)
         loaded = fs.load(path)
         assert not loaded.interrupted and loaded.lint() == []
         assert all(len(op.out) == 200_000 for op in loaded if op.type == "AddV2")

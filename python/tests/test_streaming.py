@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-import subprocess
 import sys
 import textwrap
 import time
@@ -101,11 +99,8 @@ def interrupted(folder: Path, seconds: float) -> Path:
     """A folder whose recording was killed."""
     code = textwrap.dedent(CHILD)
     path = folder / "killed.flow"
-    child = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE)
-    assert child.stdout is not None and child.stdout.readline() == b"ready\n"
-    time.sleep(seconds)
-    child.send_signal(signal.SIGKILL)
-    child.wait()
+    with checks.running([sys.executable, "-c", code, str(path)]):
+        time.sleep(seconds)
     return path
 
 
