@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -29,7 +28,8 @@ class TreeBuilder {
         root_(RootModule(trace)),
         module_costs_(costs.OfModules()),
         submodules_(trace.tables().modules.size()),
-        ops_(trace.tables().modules.size()) {
+        ops_(trace.tables().modules.size()),
+        rows_of_sites_(trace.tables().sites.size(), kNoId) {
     for (ModuleId id = 0; id < submodules_.size(); ++id) {
       const ModuleId parent = trace.module(id).parent;
       if (id != root_) (parent == kNoId ? top_modules_ : submodules_[parent]).push_back(id);
@@ -92,7 +92,11 @@ class TreeBuilder {
     const bool in_run = op.kind == OpKind::kBackward && !ops_of_modules_;
     const bool goes_on = in_run && !rows.empty() && rows.back().type == kBackwardRun;
     size_t index = goes_on ? rows.size() - 1 : rows.size();
-    if (!in_run) index = rows_of_sites_.try_emplace(op.site, rows.size()).first->second;
+    if (!in_run) {
+      uint32_t& of_site = rows_of_sites_[op.site];
+      if (of_site == kNoId) of_site = static_cast<uint32_t>(rows.size());
+      index = of_site;
+    }
     if (index == rows.size()) rows.push_back(in_run ? NewRun(id) : NewRow(id));
     SummaryNode& row = rows[index];
     ++row.passes;
@@ -140,6 +144,10 @@ class TreeBuilder {
   }
 
   void AddOps(std::vector<SummaryNode>& rows, SummaryNode& parent) {
+    if (parent.children.empty()) {
+      parent.children = std::move(rows);
+      return;
+    }
     std::move(rows.begin(), rows.end(), std::back_inserter(parent.children));
   }
 
@@ -179,8 +187,10 @@ class TreeBuilder {
     for (size_t i = 0; i < node.children.size(); ++i) {
       order.emplace_back(node.children[i].first_op, i);
     }
+    if (std::is_sorted(order.begin(), order.end())) return;
     std::sort(order.begin(), order.end());
     std::vector<SummaryNode> sorted;
+    sorted.reserve(order.size());
     for (const auto& [first_op, index] : order) sorted.push_back(std::move(node.children[index]));
     node.children = std::move(sorted);
   }
@@ -196,8 +206,7 @@ class TreeBuilder {
   std::vector<ModuleId> top_modules_;              // without a parent, the root left out
   std::vector<std::vector<SummaryNode>> ops_;      // by module
   std::vector<SummaryNode> root_ops_;
-  std::unordered_map<SiteId, size_t>
-      rows_of_sites_;  // index into the row list of the site's module
+  std::vector<uint32_t> rows_of_sites_;  // index into the row list of the site's module, or kNoId
 };
 
 // What makes two siblings alike. `below` is the same for all that is under them.

@@ -188,6 +188,7 @@ std::vector<uint32_t> TensorsBefore(const Trace& trace) {
 void CheckHandles(const Trace& trace, Findings& findings) {
   findings.StartRule("handles that name two tensors");
   std::unordered_map<uint64_t, TensorId> held;
+  held.reserve(trace.tables().tensors.size());
   for (TensorId id = 0; id < trace.tables().tensors.size(); ++id) {
     const uint64_t handle = trace.tensor(id).handle;
     if (handle == 0 || held.emplace(handle, id).second) continue;

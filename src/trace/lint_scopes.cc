@@ -4,24 +4,50 @@
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "trace/lint_findings.h"
 
 namespace flowscope {
 namespace {
 
-void CheckLabels(const Trace& trace, Findings& findings) {
-  findings.StartRule("labels");
-  std::unordered_set<std::string> labels;
+// "pool_2": the short label of its third site is the long one of a site of "pool".
+bool EndsLikeALabel(std::string_view type) {
+  const size_t digits = type.find_last_not_of("0123456789");
+  return digits != std::string_view::npos && digits + 1 < type.size() && type[digits] == '_';
+}
+
+// Gives false where two sites could have one label: a number is not the one that counting gives, or
+// a type looks like a label itself.
+bool CheckNumbers(const Trace& trace, Findings& findings) {
+  bool distinct = true;
   std::unordered_map<std::string, uint32_t> of_type;
+  std::vector<uint32_t*> counts(trace.tables().strings.size());  // by type as it was recorded
   for (SiteId id = 0; id < trace.tables().sites.size(); ++id) {
-    if (trace.site(id).ordinal != id + 1) {
-      findings.Add("site {} ({}) has ordinal {}", id, trace.LayerLabel(id), trace.site(id).ordinal);
+    const SiteRecord& site = trace.site(id);
+    if (counts[site.type] == nullptr) {
+      const std::string type = FormatType(trace.str(site.type));
+      counts[site.type] = &of_type[type];
+      distinct = distinct && !EndsLikeALabel(type);
     }
-    const uint32_t nth = ++of_type[FormatType(trace.str(trace.site(id).type))];
-    if (trace.site(id).type_index != nth) {
+    const uint32_t nth = ++*counts[site.type];
+    distinct = distinct && site.ordinal == id + 1 && site.type_index == nth;
+    if (site.ordinal != id + 1) {
+      findings.Add("site {} ({}) has ordinal {}", id, trace.LayerLabel(id), site.ordinal);
+    }
+    if (site.type_index != nth) {
       findings.Add("site {} ({}) is the {}. of its type", id, trace.LayerLabel(id), nth);
     }
+  }
+  return distinct;
+}
+
+// Labels are looked at one by one only where they are not distinct by how they are made.
+void CheckLabels(const Trace& trace, Findings& findings) {
+  findings.StartRule("labels");
+  if (CheckNumbers(trace, findings)) return;
+  std::unordered_set<std::string> labels;
+  for (SiteId id = 0; id < trace.tables().sites.size(); ++id) {
     for (std::string label : {trace.LayerLabel(id), trace.LayerLabelShort(id)}) {
       const auto [it, is_new] = labels.insert(std::move(label));
       if (!is_new) findings.Add("site {} has the label {} of another site", id, *it);

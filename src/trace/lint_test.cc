@@ -268,6 +268,13 @@ TEST_F(LintTest, LabelsAreUnique) {
                                     "site 8 has the label readvariableop_1 of another site"));
 }
 
+TEST(LintLabels, ATypeThatLooksLikeALabelIsNoticed) {
+  TraceMaker m;
+  m.Op("Pool");
+  m.Op("Pool_1");
+  EXPECT_THAT(Lint(*m.Finish()), ElementsAre("site 1 has the label pool_1_1 of another site"));
+}
+
 TEST_F(LintTest, OrdinalsAreRows) {
   m_.tables().sites[8].ordinal = 30;
   EXPECT_THAT(Broken(), ElementsAre(HasSubstr("site 8 (readvariableop_2_30) has ordinal 30")));
