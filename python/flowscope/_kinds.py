@@ -252,3 +252,16 @@ def holds_something(function: types.FunctionType) -> bool:
     """Whether a function carries objects of its own, apart from its globals."""
     closure, defaults = function.__closure__, function.__defaults__
     return bool(closure or defaults or function.__kwdefaults__ or attributes_of(function))
+
+
+def variables_of(graph: Any) -> list[Any]:
+    """Variables of a function's graph that still live.
+
+    The graph of a function that was restored alone, without the object that held its variables,
+    remembers them weakly and raises for the dead ones; a call needs their handles only.
+    """
+    try:
+        return list(graph.variables)
+    except AssertionError:
+        found = [reference() for reference in getattr(graph, "_weak_variables", ())]
+        return [variable for variable in found if variable is not None]

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from . import _core, _recording, _roots, _runtime, _structure
+from . import _core, _kinds, _recording, _roots, _runtime, _structure
 from ._recording import Recording
 from .errors import (
     FlowScopeError,
@@ -438,7 +438,7 @@ def _captures(recording: Recording, graph: Any) -> tuple[list[Any], list[Any]]:
         names = [variable.address, *variable.aliases]
         row = (variable.name, variable.trainable, variable.module)
         variables.append(_variable_row(node, names, row, resource))
-    for resource in graph.variables:
+    for resource in _kinds.variables_of(graph):
         node = nodes.pop(id(resource.handle), None)
         if node is not None:
             name = resource.name.partition(":")[0]

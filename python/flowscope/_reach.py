@@ -103,7 +103,7 @@ class Reach:
             self._callee(attributes_of(value).get("_python_function"), (), out)
         elif kind == CONCRETE:
             self._attributes(value, out)
-            for i, variable in enumerate(value.variables):
+            for i, variable in enumerate(_kinds.variables_of(value.graph)):
                 self._emit(variable, (name_of(variable) or f"variables.{i}",), out)
         elif kind >= SEQUENCE:
             self._emit(value, (), out)

@@ -12,6 +12,9 @@ from .errors import FlowScopeError, InvalidArgumentError, LookupFailedError
 
 _FILES = (".keras", ".h5", ".hdf5")
 
+# Inputs of a signature: name, number of the dtype, sizes (negative: unknown; None: of any rank).
+Specs = list[tuple[str, int, list[int] | None]]
+
 
 def load_keras_file(path: str) -> Any | None:
     """The Keras model in a file of that name; None where the path is no such file."""
@@ -87,6 +90,41 @@ def trace(
     return recorded
 
 
+def structure(
+    path: str,
+    signature: str | None,
+    input_args: Any,
+    input_kwargs: dict[str, Any] | None,
+    name: str | None,
+) -> _core.Trace:
+    """What a signature would run, from the file alone. Inputs may be given; they have to fit."""
+    model = _core.SavedModel(path)
+    key = model.find_signature(signature or "")
+    specs = model.inputs(key)
+    for given, value in _named(key, specs, input_args, input_kwargs).items():
+        _check_fits(key, specs, given, value)
+    return model.structure(key, name or "")
+
+
+def _check_fits(key: str, specs: Specs, name: str, value: Any) -> None:
+    tf = _runtime.tensorflow()
+    wanted = {spec[0]: spec for spec in specs}.get(name)
+    takes = f"signature {key!r} takes {_describe(specs)}"
+    if wanted is None:
+        raise InvalidArgumentError(f"there is no input {name!r}; {takes}")
+    if not (hasattr(value, "shape") and hasattr(value, "dtype")) or isinstance(value, np.ndarray):
+        value = _tensor(name, value, wanted[1])
+    dims = None if wanted[2] is None else [None if dim < 0 else dim for dim in wanted[2]]
+    dtype = tf.as_dtype(value.dtype)
+    if dtype == wanted[1] and tf.TensorShape(dims).is_compatible_with(value.shape):
+        return
+    shape = tf.TensorShape(value.shape)
+    text = "any shape" if shape.rank is None else tuple(shape.as_list())
+    raise InvalidArgumentError(
+        f"input {name!r} does not fit: it was given {dtype.name} {text}; {takes}"
+    )
+
+
 def _by_session(
     path: str, key: str, inputs: dict[str, Any], options: dict[str, Any], notes: list[str]
 ) -> _core.Trace:
@@ -124,13 +162,22 @@ def _context() -> Any:
     return owner._handle
 
 
-Specs = list[tuple[str, int, list[int] | None]]
-
-
 def _inputs(
     key: str, specs: Specs, input_args: Any, input_kwargs: dict[str, Any] | None
 ) -> tuple[dict[str, Any], str]:
     """Tensors by input name, and a note where they had to be made."""
+    named = _named(key, specs, input_args, input_kwargs)
+    if not named and specs:
+        made = {name: _made(dtype, dims) for name, dtype, dims in specs}
+        return made, "no input was given: one was made from the signature"
+    dtypes = {name: dtype for name, dtype, _ in specs}
+    return {name: _tensor(name, value, dtypes.get(name)) for name, value in named.items()}, ""
+
+
+def _named(
+    key: str, specs: Specs, input_args: Any, input_kwargs: dict[str, Any] | None
+) -> dict[str, Any]:
+    """What was given, by input name."""
     named = dict(input_kwargs or {})
     if isinstance(input_args, dict):
         named.update(input_args)
@@ -148,11 +195,7 @@ def _inputs(
                 f"one value was given without a name; signature {key!r} takes {_describe(specs)}"
             )
         named[free[0]] = value
-    if not named and specs:
-        made = {name: _made(dtype, dims) for name, dtype, dims in specs}
-        return made, "no input was given: one was made from the signature"
-    dtypes = {name: dtype for name, dtype, _ in specs}
-    return {name: _tensor(name, value, dtypes.get(name)) for name, value in named.items()}, ""
+    return named
 
 
 def _tensor(name: str, value: Any, dtype: int | None) -> Any:

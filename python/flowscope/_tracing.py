@@ -218,8 +218,8 @@ def _prepared(request: _Request) -> _Ready:
 
 def _ready_file(request: _Request, path: str) -> _Ready:
     if request.structure_only:
-        file = _core.SavedModel(path)
-        return lambda: (file.structure(request.signature or "", request.name or ""), -1)
+        args = (path, request.signature, request.input_args, request.input_kwargs, request.name)
+        return lambda: (_saved_model.structure(*args), -1)
     options = request.options(_roots.saved_model(path), code_context=False)
     if request.random_seed is not None:
         _roots.set_seeds(request.random_seed)

@@ -373,3 +373,32 @@ def test_a_stop_at_a_nan_reports_it(two: SavedCase) -> None:
     x = np.array([[np.inf, 0.0]], "f") * 0
     with pytest.raises(fs.errors.NonFiniteError):
         fs.trace(two.path, x, raise_on_nan=True)
+
+
+def test_a_signature_whose_object_was_dropped(two: SavedCase) -> None:
+    signature = tf.saved_model.load(two.path).signatures["serving_default"]
+    wanted = signature(x=tf.constant(two.inputs["x"]))["y"]
+    trace = fs.trace(signature, input_kwargs={"x": tf.constant(two.inputs["x"])})
+    assert trace.output["y"].numpy().tobytes() == wanted.numpy().tobytes()
+    assert "ReadVariableOp" in [op.type for op in trace]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (np.ones((3, 5), "f4"), r"given float32 \(3, 5\); .*takes x: float32 \(None, 2\)"),
+        (tf.TensorSpec((None, 2), tf.int32), r"given int32 \(None, 2\)"),
+        ({"z": np.ones((3, 2), "f4")}, "no input 'z'; signature 'serving_default' takes x"),
+    ],
+)
+def test_inputs_of_a_structure_have_to_fit(two: SavedCase, given: Any, told: str) -> None:
+    with pytest.raises(fs.FlowScopeError, match=told):
+        fs.trace(two.path, given, structure_only=True)
+    assert fs.trace(two.path, tf.TensorSpec((3, 2)), structure_only=True).num_ops > 0
+
+
+def test_a_shape_that_is_known_in_part_is_shown(two: SavedCase) -> None:
+    structure = fs.trace(two.path, structure_only=True)
+    assert structure["matmul_1"].shape == (None, 1)
+    (line,) = [line for line in structure.summary().splitlines() if "matmul_1" in line][:1]
+    assert "f32 (?, 1)" in line

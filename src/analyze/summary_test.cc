@@ -266,6 +266,7 @@ TEST(SummaryTest, UnknownIsAQuestionMark) {
   m.tables().variables[w].shape_known = false;
   const TensorId y = m.Op("Relu", {m.Input("x", {3})});
   m.tables().tensors[y].shape_known = false;
+  m.tables().tensors[y].dims = {};
   const std::string text = Summary(m);
   EXPECT_THAT(text, HasSubstr("relu_1_2 (Relu)    f32 ?"));
   EXPECT_THAT(text, HasSubstr("Params   ? total · ? trainable · ? frozen"));

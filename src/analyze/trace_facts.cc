@@ -11,6 +11,8 @@
 namespace flowscope {
 namespace {
 
+constexpr int64_t kDiffers = -2;  // of a size: beside -1, which is unknown
+
 std::set<VariableId> ModuleVariables(const Trace& trace) {
   std::set<VariableId> found;
   for (const ModuleRecord& module : trace.tables().modules) {
@@ -147,7 +149,7 @@ MemoryFacts CountMemory(const Trace& trace, const CostIndex& costs) {
 void MergedShape::Add(const Trace& trace, TensorId tensor) {
   const TensorRecord& record = trace.tensor(tensor);
   std::optional<Dims> dims;
-  if (record.shape_known) dims = trace.dims(record.dims);
+  if (record.shape_known || !trace.dims(record.dims).empty()) dims = trace.dims(record.dims);
   if (!any_) {
     any_ = true;
     dtype_ = record.dtype;
@@ -159,7 +161,7 @@ void MergedShape::Add(const Trace& trace, TensorId tensor) {
   if (record.dtype != dtype_ || !same_rank) varies_ = true;
   if (varies_ || !dims) return;
   for (size_t i = 0; i < dims->size(); ++i) {
-    if ((*dims)[i] != (*dims_)[i]) (*dims_)[i] = -1;
+    if ((*dims)[i] != (*dims_)[i]) (*dims_)[i] = kDiffers;
   }
 }
 
@@ -170,7 +172,8 @@ std::string MergedShape::ToString(size_t outputs) const {
     text = std::string(DTypeShortName(dtype_)) + (dims_ ? " (" : " ?");
     for (size_t i = 0; dims_ && i < dims_->size(); ++i) {
       text += i > 0 ? ", " : "";
-      text += (*dims_)[i] < 0 ? "*" : std::to_string((*dims_)[i]);
+      const int64_t size = (*dims_)[i];
+      text += size == kDiffers ? "*" : size < 0 ? "?" : std::to_string(size);
     }
     if (dims_) text += dims_->size() == 1 ? ",)" : ")";
   }

@@ -116,8 +116,10 @@ TEST(MergedShapeTest, ShowsWhatTensorsHaveInCommon) {
   const TensorId b = m.Input("b", {2, 4});
   const TensorId scalar = m.Input("c", {});
   const TensorId vector = m.Input("d", {7});
-  const TensorId unknown = m.Input("e", {7});
-  m.tables().tensors[unknown].shape_known = false;
+  const TensorId unknown = m.Input("e", {});
+  const TensorId part = m.Input("f", {1, 4});
+  m.tables().tensors[part].dims = m.builder().InternDims(Dims{-1, 4});
+  for (const TensorId tensor : {unknown, part}) m.tables().tensors[tensor].shape_known = false;
   const auto trace = m.Finish();
   const auto merged = [&](const std::vector<TensorId>& tensors, size_t outputs = 1) {
     MergedShape shape;
@@ -130,6 +132,8 @@ TEST(MergedShapeTest, ShowsWhatTensorsHaveInCommon) {
   EXPECT_EQ(merged({a, vector}), "varies");
   EXPECT_EQ(merged({a, unknown}), "varies");
   EXPECT_EQ(merged({unknown}), "f32 ?");
+  EXPECT_EQ(merged({part}), "f32 (?, 4)");
+  EXPECT_EQ(merged({a, part}), "f32 (*, 4)");
   EXPECT_EQ(merged({scalar}), "f32 ()");
   EXPECT_EQ(merged({vector}), "f32 (7,)");
   EXPECT_EQ(merged({a}, 3), "f32 (1, 4) +2");
