@@ -107,6 +107,15 @@ class TestPassed:
         assert report.coverage["source:iterator"] >= 4
         assert any("OptionalGetValue" in str(finding) for finding in report.declared)
 
+    def test_steps_that_were_let_go_are_unavailable(self) -> None:
+        model = small()
+        model.compile("sgd", "mse", jit_compile=False)
+        with fs.capture(model, keep_steps=1) as recording:
+            model.fit(np.ones((4, 4), "f4"), np.ones((4, 2), "f4"), batch_size=2, verbose=0)
+        report = recording.trace.validate()
+        assert report.state == "unavailable" and report.failures == []
+        assert report.reason.endswith("keep_steps=None for all steps of a training run")
+
     def test_ops_that_fail_in_the_model(self) -> None:
         def model(x: Any) -> Any:
             for attempt in (lambda: tf.matmul(x, x), lambda: tf.unstack(x, num=9)):

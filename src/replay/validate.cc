@@ -32,6 +32,7 @@ class Validation {
   Status RunChecks();
   Status Replay();
   std::function<Tolerance(DType)> Bounds(bool same_tensorflow) const;
+  bool LetGoOfSteps() const;
   void FindUnread();
   Status Move(Replayer& replayer, OpId id);
   void Count(OpId id, Verdict verdict);
@@ -88,6 +89,13 @@ void Validation::Count(OpId id, Verdict verdict) {
     default:
       report_.unverified.push_back(std::move(finding));
   }
+}
+
+// A training run that was recorded keeps the values of its last steps, unless told otherwise.
+bool Validation::LetGoOfSteps() const {
+  return std::ranges::any_of(trace_.info().notes, [](const std::string& note) {
+    return note.find("(keep_steps=)") != std::string::npos;
+  });
 }
 
 // Null where nothing but the same bits will do.
@@ -172,8 +180,9 @@ void Validation::Conclude() {
     report_.state = State::kUnavailable;
     report_.reason = fmt::format(
         "values of {} ops that replay needs were not kept; record with save=\"all\" and "
-        "keep=\"values\"",
-        not_kept_.size());
+        "keep=\"values\"{}",
+        not_kept_.size(),
+        LetGoOfSteps() ? ", and keep_steps=None for all steps of a training run" : "");
   } else if (!report_.unverified.empty()) {
     report_.state = State::kUnverified;
     report_.reason = report_.unverified.front().message;
