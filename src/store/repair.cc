@@ -55,6 +55,7 @@ Status CloseShard(const std::string& folder, uint32_t number,
   if (header->size() > room) return Corruption(name + " has no room for its header");
   header->resize(room, ' ');
   FLOWSCOPE_RETURN_IF_ERROR(file.WriteAt(sizeof(room), header->data(), header->size()));
+  FLOWSCOPE_RETURN_IF_ERROR(file.Sync());
   FLOWSCOPE_RETURN_IF_ERROR(file.Close());
   return Rename(name, folder + "/" + ShardName(number));
 }

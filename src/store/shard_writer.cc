@@ -98,7 +98,7 @@ Status ShardWriter::Flush() {
 Status ShardWriter::WriteData(uint64_t begin, std::string_view bytes) {
   FLOWSCOPE_RETURN_IF_ERROR(file_.WriteAt(begin, bytes.data(), bytes.size()));
   const uint64_t end = begin + bytes.size();
-  if (end - syncing_ < kBytesToSync) return Status::Ok();
+  if (!to_disk_ || end - syncing_ < kBytesToSync) return Status::Ok();
   file_.BeginSync(syncing_, end - syncing_);
   syncing_ = end;
   return Status::Ok();
@@ -110,7 +110,7 @@ Status ShardWriter::CloseShard() {
   if (header.size() > limits_.header_bytes) return Internal("a shard's header has no room");
   header.resize(limits_.header_bytes, ' ');
   FLOWSCOPE_RETURN_IF_ERROR(file_.WriteAt(sizeof(uint64_t), header.data(), header.size()));
-  FLOWSCOPE_RETURN_IF_ERROR(file_.Sync());
+  if (to_disk_) FLOWSCOPE_RETURN_IF_ERROR(file_.Sync());
   FLOWSCOPE_RETURN_IF_ERROR(file_.Close());
   ++num_closed_;
   return Rename(folder_ + "/" + OpenShardName(num_shards_ - 1),

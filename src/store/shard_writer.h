@@ -24,8 +24,9 @@ ShardLimits LimitsFor(size_t num_values);
 // written and the file takes its name. Not thread-safe.
 class ShardWriter {
  public:
-  ShardWriter(std::string folder, ShardLimits limits, bool compress)
-      : folder_(std::move(folder)), limits_(limits), compress_(compress) {}
+  // Without `to_disk` the shards are for a while only, and the disk is not waited for.
+  ShardWriter(std::string folder, ShardLimits limits, bool compress, bool to_disk = true)
+      : folder_(std::move(folder)), limits_(limits), compress_(compress), to_disk_(to_disk) {}
 
   Result<StoredValue> Put(TensorId tensor, const Payload& payload);
   // Everything that was put is in files of the system afterwards.
@@ -49,6 +50,7 @@ class ShardWriter {
   std::string folder_;
   ShardLimits limits_;
   bool compress_ = false;
+  bool to_disk_ = true;
   File file_;
   ShardHeader header_;
   std::string buffer_;  // appended and not yet written

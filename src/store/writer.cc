@@ -20,11 +20,12 @@ bool IsZipPath(const std::string& path) { return path.ends_with(kZipSuffix); }
 
 class Saver {
  public:
-  Saver(const Trace& trace, const SaveOptions& options, const std::string& folder)
+  // `to_disk`: the folder is what stays, not what a zip is made of.
+  Saver(const Trace& trace, const SaveOptions& options, const std::string& folder, bool to_disk)
       : trace_(trace),
         options_(options),
         folder_(folder),
-        shards_(folder, LimitsFor(CountKept()), options.compress) {
+        shards_(folder, LimitsFor(CountKept()), options.compress, to_disk) {
     extras_.module_configs = options.module_configs;
   }
 
@@ -140,8 +141,8 @@ Status SaveTrace(const Trace& trace, const std::string& given, const SaveOptions
   RemoveAbandoned(path);
   Result<Temporary> made = Temporary::Folder(path);
   if (!made.ok()) return made.status();
-  FLOWSCOPE_RETURN_IF_ERROR(Saver(trace, options, made->path()).Save());
   const bool zip = IsZipPath(WithoutTrailingSlash(given));
+  FLOWSCOPE_RETURN_IF_ERROR(Saver(trace, options, made->path(), !zip).Save());
   return MoveIntoPlace(*made, path, {zip, options.overwrite, true});
 }
 
