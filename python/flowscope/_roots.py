@@ -83,11 +83,29 @@ def arguments(
             return (), kwargs, ""
         args, kwargs = made_inputs(root)
         return args, kwargs, "no input was given: one was made from the model's input spec"
+    if (named := _by_name(root.obj, input_args)) is not None:
+        return (), named | kwargs, ""
     if not isinstance(input_args, tuple):
         return (input_args,), kwargs, ""
     if _num_model_inputs(root.obj) == len(input_args) > 1:
         return (list(input_args),), kwargs, ""
     return input_args, kwargs, ""
+
+
+def _by_name(obj: Any, given: Any) -> dict[str, Any] | None:
+    """What a function that takes its inputs by name is given; None where that cannot be told.
+
+    A restored signature is one: a dict is its inputs, and one value its only input.
+    """
+    if getattr(obj, "structured_input_signature", None) is None:
+        return None
+    args, kwargs = _signature(obj)
+    if args or not kwargs:
+        return None
+    if isinstance(given, dict):
+        return dict(given) if given.keys() <= kwargs.keys() else None
+    values = given if isinstance(given, tuple) else (given,)
+    return dict(zip(kwargs, values, strict=True)) if len(values) == len(kwargs) == 1 else None
 
 
 def _num_model_inputs(obj: Any) -> int:

@@ -402,3 +402,23 @@ def test_a_shape_that_is_known_in_part_is_shown(two: SavedCase) -> None:
     assert structure["matmul_1"].shape == (None, 1)
     (line,) = [line for line in structure.summary().splitlines() if "matmul_1" in line][:1]
     assert "f32 (?, 1)" in line
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["object", "signature"])
+def test_a_restored_signature_takes_what_a_path_takes(whole: bool, tmp_path: Path) -> None:
+    keras.utils.set_random_seed(0)
+    a, b = keras.Input((3,), name="a"), keras.Input((2,), name="b")
+    models = {
+        "one": keras.Model(a, keras.layers.Dense(2)(a)),
+        "two": keras.Model([a, b], keras.layers.Concatenate()([a, b])),
+    }
+    x, y = np.ones((1, 3), "f4"), np.zeros((1, 2), "f4")
+    for name, given in {"one": x, "two": {"a": x, "b": y}}.items():
+        path = str(tmp_path / name)
+        models[name].export(path, verbose=False)
+        loaded = tf.saved_model.load(path)
+        root = loaded if whole else loaded.signatures["serving_default"]
+        (value,) = fs.trace(root, given).output.values()
+        (other,) = fs.trace(path, given).output.values()
+        assert value.numpy().tobytes() == other.numpy().tobytes()
+        assert fs.trace(root, given, structure_only=True).num_ops > 0
