@@ -1,5 +1,6 @@
 // One op from before it runs to after.
 #include "capture/recorder.h"
+#include "interp/op_facts.h"
 
 namespace flowscope::capture {
 namespace {
@@ -53,6 +54,13 @@ void Recorder::ExecuteOp(TFE_Op* op, TFE_TensorHandle** outputs, int* num_output
   Begin(type, place.location, edges, pending);
   SetPlace(pending.id, place);
   ReadAttrs(op, pending.id);
+  if (pending.in_body && options_.interpret_random && pending.def != nullptr &&
+      interp::IsStatefulRandom(*pending.def, {})) {
+    AddNote(
+        "random=\"interpret\": the stateful random ops in functions draw other numbers than a "
+        "plain "
+        "run does, and shift the draws of later plain calls");
+  }
   if (pending.traits.takes_functions && !MakesDataset(*pending.def)) {
     KeepBodies(context, pending.id);
   }
