@@ -105,7 +105,7 @@ def torchlens_validated(model: Any, x: Any) -> Callable[[], Any]:
     """Records and checks, since what checks an old recording gives no answer for a live one."""
     import torchlens
 
-    return lambda: torchlens.validate(model, x, backend="tf")
+    return lambda: torchlens.validate(model, x, scope="forward", backend="tf")
 
 
 def torchlens_saved(model: Any, x: Any) -> Callable[[], Any]:
