@@ -59,7 +59,7 @@ class TestRecordedDraws:
     def test_inside_a_compiled_function(self) -> None:
         trace = fs.trace(sample, tf.zeros(3), random="interpret")
         assert any(op.kind == "random" and checks.inside_function(op.region) for op in trace)
-        assert any("draw other numbers than a plain run" in note for note in trace.notes)
+        assert any("draw other numbers than a run without" in note for note in trace.notes)
         assert fs.trace(sample, tf.zeros(3)).notes == []
         checks.assert_same_bits(trace.output, trace.run(sample, tf.zeros(3)).output)
 

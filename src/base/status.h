@@ -37,7 +37,9 @@ class [[nodiscard]] Status {
 
   bool ok() const { return code_ == StatusCode::kOk; }
   StatusCode code() const { return code_; }
-  const std::string& message() const { return message_; }
+  // By value from a temporary, so that no reference into it is left.
+  const std::string& message() const& { return message_; }
+  std::string message() && { return std::move(message_); }
 
   // "ok", or the code's name, a colon and the message.
   std::string ToString() const;

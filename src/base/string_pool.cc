@@ -13,7 +13,9 @@ constexpr size_t kBlockBytes = size_t{16} << 10;
 
 }  // namespace
 
-StringPool::StringPool() : slots_(kFirstSlots, kEmpty) { Intern(""); }
+StringPool::StringPool() : slots_(kFirstSlots, kEmpty), blocks_(std::make_shared<Blocks>()) {
+  Intern("");
+}
 
 uint32_t StringPool::Intern(std::string_view text) {
   size_t slot = SlotOf(text);
@@ -36,7 +38,7 @@ std::optional<uint32_t> StringPool::Find(std::string_view text) const {
 
 size_t StringPool::nbytes() const {
   return views_.capacity() * sizeof(views_[0]) + slots_.capacity() * sizeof(slots_[0]) +
-         blocks_.capacity() * sizeof(blocks_[0]) + block_bytes_;
+         blocks_->capacity() * sizeof((*blocks_)[0]) + block_bytes_;
 }
 
 // Where `text` is, or the empty slot where it belongs. There always is one: at most half are used.
@@ -53,13 +55,13 @@ std::string_view StringPool::Copy(std::string_view text) {
   const bool own_block = text.size() > kBlockBytes / 8;
   if (own_block || text.size() > free_bytes_) {
     const size_t nbytes = own_block ? text.size() : kBlockBytes;
-    blocks_.push_back(std::make_unique<char[]>(nbytes));
+    blocks_->push_back(std::make_unique<char[]>(nbytes));
     block_bytes_ += nbytes;
     if (own_block) {
-      std::memcpy(blocks_.back().get(), text.data(), text.size());
-      return {blocks_.back().get(), text.size()};
+      std::memcpy(blocks_->back().get(), text.data(), text.size());
+      return {blocks_->back().get(), text.size()};
     }
-    free_ = blocks_.back().get();
+    free_ = blocks_->back().get();
     free_bytes_ = nbytes;
   }
   std::memcpy(free_, text.data(), text.size());

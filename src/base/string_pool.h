@@ -34,15 +34,21 @@ class StringPool {
   // Memory held, for budgets.
   size_t nbytes() const;
 
+  // Keeps every view that was given so far valid, whatever becomes of the pool: for a reader on
+  // another thread.
+  std::shared_ptr<const void> Hold() const { return blocks_; }
+
  private:
   size_t SlotOf(std::string_view text) const;
   std::string_view Copy(std::string_view text);
   void Grow();
 
-  std::vector<std::string_view> views_;          // by id
-  std::vector<uint32_t> slots_;                  // open addressing: an id, or kEmpty
-  std::vector<std::unique_ptr<char[]>> blocks_;  // what the views point into
-  char* free_ = nullptr;                         // the unused rest of the last common block
+  using Blocks = std::vector<std::unique_ptr<char[]>>;
+
+  std::vector<std::string_view> views_;  // by id
+  std::vector<uint32_t> slots_;          // open addressing: an id, or kEmpty
+  std::shared_ptr<Blocks> blocks_;       // what the views point into
+  char* free_ = nullptr;                 // the unused rest of the last common block
   size_t free_bytes_ = 0;
   size_t block_bytes_ = 0;  // sum of the blocks
 };

@@ -1,5 +1,6 @@
 #include "base/string_pool.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,20 @@ TEST(StringPoolTest, ViewsStayValidWhileThePoolGrowsAndMoves) {
     ASSERT_EQ(moved.Find(expected), static_cast<uint32_t>(i + 1));
   }
   EXPECT_EQ(large_view, large);
+}
+
+TEST(StringPoolTest, ViewsThatAreHeldOutliveThePool) {
+  std::shared_ptr<const void> held;
+  std::string_view text;
+  std::string_view large;
+  {
+    StringPool pool;
+    text = pool.View(pool.Intern("block1/conv"));
+    held = pool.Hold();
+    large = pool.View(pool.Intern(std::string(100000, 'z')));
+  }
+  EXPECT_EQ(text, "block1/conv");
+  EXPECT_EQ(large, std::string(100000, 'z'));
 }
 
 TEST(StringPoolTest, CountsItsMemory) {

@@ -26,19 +26,6 @@ std::string HashOf(TFE_TensorHandle* handle) {
   return payload.ok() ? ContentHash(*payload) : std::string();
 }
 
-EdgeClass EdgeClassOf(OpKind producer) {
-  switch (producer) {
-    case OpKind::kInput:
-      return EdgeClass::kInput;
-    case OpKind::kConstant:
-      return EdgeClass::kConstant;
-    case OpKind::kFromPython:
-      return EdgeClass::kFromPython;
-    default:
-      return EdgeClass::kOp;
-  }
-}
-
 }  // namespace
 
 void Recorder::DeclareInput(TFE_TensorHandle* handle, const std::string& path) {

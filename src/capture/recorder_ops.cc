@@ -57,9 +57,8 @@ void Recorder::ExecuteOp(TFE_Op* op, TFE_TensorHandle** outputs, int* num_output
   if (pending.in_body && options_.interpret_random && pending.def != nullptr &&
       interp::IsStatefulRandom(*pending.def, {})) {
     AddNote(
-        "random=\"interpret\": the stateful random ops in functions draw other numbers than a "
-        "plain "
-        "run does, and shift the draws of later plain calls");
+        "random=\"interpret\": the stateful random ops in functions draw other numbers than a run "
+        "without a recording, and shift the draws of later plain calls");
   }
   if (pending.traits.takes_functions && !MakesDataset(*pending.def)) {
     KeepBodies(context, pending.id);

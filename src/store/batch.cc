@@ -78,6 +78,7 @@ void BatchMaker::AddPool(const char* name, const char* column, const StringPool&
   Progress& progress = Of(name);
   const bool bytes = column == std::string_view("bytes");
   RowBatch added{{name, {{"id", "INTEGER"}, {column, bytes ? "BLOB" : "TEXT"}}}};
+  added.pool = pool.Hold();
   for (; progress.done < pool.size(); ++progress.done) {
     const std::string_view text = pool.View(static_cast<uint32_t>(progress.done));
     added.ids.push_back(static_cast<int64_t>(progress.done));

@@ -23,6 +23,7 @@ struct RowBatch {
   std::vector<int64_t> ids;
   std::vector<Cell> cells;  // of all rows, one after the other, without the ids
   std::vector<std::unique_ptr<const std::string>> texts;  // of cells whose text is made here
+  std::shared_ptr<const void> pool;                       // of cells whose text stands in one
   bool all_open = false;                                  // a later batch may hold any row again
   std::vector<size_t> open;                               // otherwise these, in order
 
@@ -36,7 +37,8 @@ struct RowBatch {
 };
 using Batch = std::vector<RowBatch>;
 
-// Follows the tables of one recording. Text in a batch points into the recording's pools.
+// Follows the tables of one recording. A batch outlives them: it may be written after they are
+// gone.
 class BatchMaker {
  public:
   // True where enough has been added for a batch to be worth its transaction.

@@ -232,6 +232,22 @@ TEST_F(StreamTest, AValueThatIsToldTwiceCountsOnce) {
   EXPECT_EQ(*static_cast<const float*>(first->data), 1);
 }
 
+// A recording that is given up is gone while its last rows wait to be written.
+TEST_F(StreamTest, ABatchOutlivesItsTables) {
+  Batch batch;
+  {
+    TraceMaker m;
+    m.Input("a path", {4}, {1, 2, 3, 4});
+    batch = BatchMaker().Make(m.tables(), 1);
+  }
+  const auto strings = std::find_if(batch.begin(), batch.end(), [](const RowBatch& rows) {
+    return rows.shape.name == "strings";
+  });
+  ASSERT_NE(strings, batch.end());
+  EXPECT_TRUE(std::any_of(strings->cells.begin(), strings->cells.end(),
+                          [](const Cell& cell) { return cell.text == "a path"; }));
+}
+
 TEST_F(StreamTest, RepairWritesTheEnd) {
   {
     const auto writer = Start("a.flow");

@@ -36,6 +36,19 @@ std::string_view EdgeClassName(EdgeClass edge_class) {
   return NameAt(kEdgeClassNames, static_cast<size_t>(edge_class));
 }
 
+EdgeClass EdgeClassOf(OpKind producer) {
+  switch (producer) {
+    case OpKind::kInput:
+      return EdgeClass::kInput;
+    case OpKind::kConstant:
+      return EdgeClass::kConstant;
+    case OpKind::kFromPython:
+      return EdgeClass::kFromPython;
+    default:
+      return EdgeClass::kOp;
+  }
+}
+
 std::string_view PayloadStateName(PayloadState state) {
   return NameAt(kPayloadStateNames, static_cast<size_t>(state));
 }

@@ -42,6 +42,8 @@ enum class EdgeClass : uint8_t {
 };
 inline constexpr int kNumEdgeClasses = 8;
 std::string_view EdgeClassName(EdgeClass edge_class);
+// What an edge from an op of this kind is.
+EdgeClass EdgeClassOf(OpKind producer);
 
 // How much of a tensor's value the trace has.
 enum class PayloadState : uint8_t {

@@ -277,16 +277,7 @@ class TraceMaker : public TensorMaker {
       return variable ? EdgeClass::kVariable : EdgeClass::kResource;
     }
     if (record.producer == kNoId) return EdgeClass::kLiteral;
-    switch (tables().ops[record.producer].kind) {
-      case OpKind::kInput:
-        return EdgeClass::kInput;
-      case OpKind::kConstant:
-        return EdgeClass::kConstant;
-      case OpKind::kFromPython:
-        return EdgeClass::kFromPython;
-      default:
-        return EdgeClass::kOp;
-    }
+    return EdgeClassOf(tables().ops[record.producer].kind);
   }
 
   void AddVersion(VariableId variable, TensorId value, OpId writer) {
