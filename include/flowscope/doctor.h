@@ -13,7 +13,7 @@ struct DoctorReport {
   std::string machine;                // "Linux x86_64"
   TensorFlowInfo tensorflow;          // empty where none was found
   std::string self_test;              // "ok", or what went wrong; empty where it was not run
-  std::vector<std::string> missing;   // optional entries of TensorFlow's C API that it lacks
+  std::vector<std::string> missing;   // optional entries of TensorFlow that it lacks
   std::vector<std::string> limits;    // what a process without Python cannot run
   std::vector<std::string> problems;  // what must be mended; empty where all is well
 };

@@ -12,6 +12,8 @@ from .errors import FlowScopeError
 def doctor() -> dict[str, Any]:
     """Versions, whether the execute hook works here, and problems in words.
 
+    ``missing`` names what this TensorFlow lacks and FlowScope can do without, with less or slower.
+
     Example:
         >>> fs.doctor()["recorder"]
         'hook'
@@ -28,6 +30,7 @@ def doctor() -> dict[str, Any]:
         report["keras"] = keras.__version__ if keras is not None else None
         failure = _runtime.hook_self_test()
         report["recorder"] = _runtime.recorder_kind()
+        report["missing"] = _core.missing_entries()
     except FlowScopeError as error:
         report["problems"].append(str(error))
         return report

@@ -120,7 +120,8 @@ def trace(
     """
     # TensorFlow looks up the line of every frame at every op, so those between the user's and the
     # model's are few and call early in their code.
-    return _call(_Request.of(locals()))
+    request = _Request.of(locals())
+    return _checked(request, *_prepared(request)())
 
 
 @dataclasses.dataclass
@@ -174,11 +175,6 @@ class _Request:
 
 # What is ready to run, and how many ops save= matched in it.
 _Ready = Callable[[], tuple[_core.Trace, int]]
-
-
-def _call(request: _Request) -> _core.Trace:
-    ready = _prepared(request)
-    return _checked(request, *ready())
 
 
 def _prepared(request: _Request) -> _Ready:

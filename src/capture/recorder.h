@@ -296,6 +296,10 @@ class Recorder : public ScopeTarget {
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
   std::unordered_map<std::string, TypeInfo, TextHash, std::equal_to<>> types_;
+  struct FingerprintHash {
+    size_t operator()(const tf::OpFingerprint& op) const { return static_cast<size_t>(op.low); }
+  };
+  std::unordered_map<tf::OpFingerprint, StringId, FingerprintHash> attrs_;  // as they are interned
   std::vector<AddedInput> added_inputs_;  // of ops that have not run yet
   std::vector<ArrayInput> array_inputs_;
   std::vector<std::pair<TFE_TensorHandle*, TensorId>> values_read_;  // held by payloads

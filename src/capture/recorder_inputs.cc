@@ -59,7 +59,7 @@ KnownHandle Recorder::TakeForm(ArrayInput& input, ArrayForm& form) {
     return *form.known;
   }
   TensorRecord& tensor = builder_.tables().tensors[input.source.tensor];
-  TensorRecord record = DescribeTensor(builder_, value, true);
+  TensorRecord record = DescribeTensor(builder_, value, true, asked_.get());
   record.producer = tensor.producer;
   record.handle = reinterpret_cast<uint64_t>(value);
   record.state = values_.KeepSource(input.source.tensor, record, value);
@@ -190,7 +190,7 @@ std::optional<KnownHandle> Recorder::FindByBuffer(TFE_TensorHandle* handle) {
   }
   const auto found = buffers_.find(address);
   if (found == buffers_.end()) return std::nullopt;
-  const TensorRecord wanted = DescribeTensor(builder_, handle, true);
+  const TensorRecord wanted = DescribeTensor(builder_, handle, true, asked_.get());
   for (const TensorId id : std::views::reverse(found->second)) {
     const TensorRecord& tensor = tensors[id];
     const OpKind kind = builder_.op(tensor.producer).kind;
@@ -256,7 +256,7 @@ void Recorder::OnExport(TFE_TensorHandle* handle) {
 }
 
 void Recorder::NoteOrigins(OpId source, TFE_TensorHandle* handle) {
-  const TensorRecord made = DescribeTensor(builder_, handle, true);
+  const TensorRecord made = DescribeTensor(builder_, handle, true, asked_.get());
   const std::string hash = HashOf(handle);
   for (const auto& [read, tensor] : values_read_) {
     const TensorRecord& record = builder_.tables().tensors[tensor];
@@ -273,8 +273,7 @@ void Recorder::ForgetInputs(const TFE_Op* op) {
 void Recorder::OnAddInput(TFE_Op* op, TFE_TensorHandle* handle) {
   if (!handles_.watching() && added_inputs_.empty()) return;
   // TensorFlow uses an op object again after it was cleared, also where it never ran.
-  const tf::StatusPtr status = tf::NewStatus();
-  if (tf::Api().TFE_OpGetFlatInputCount(op, status.get()) == 0) ForgetInputs(op);
+  if (tf::Api().TFE_OpGetFlatInputCount(op, asked_.get()) == 0) ForgetInputs(op);
   if (const auto known = handles_.FindUnheld(handle)) added_inputs_.push_back({op, handle, *known});
 }
 
@@ -283,7 +282,7 @@ void Recorder::OnAddInput(TFE_Op* op, TFE_TensorHandle* handle) {
 std::vector<TFE_TensorHandle*> Recorder::ReviveInputs(const TFE_Op* op) {
   std::vector<TFE_TensorHandle*> revived;
   if (added_inputs_.empty()) return revived;
-  const std::vector<TFE_TensorHandle*> inputs = tf::FlatInputs(op);
+  const std::vector<TFE_TensorHandle*> inputs = tf::FlatInputs(op, asked_.get());
   for (const AddedInput& added : added_inputs_) {
     const bool held = added.op == op && std::ranges::find(inputs, added.handle) != inputs.end();
     if (held && handles_.Revive(added.handle, added.known)) revived.push_back(added.handle);

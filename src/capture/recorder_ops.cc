@@ -41,7 +41,7 @@ void Recorder::ExecuteOp(TFE_Op* op, TFE_TensorHandle** outputs, int* num_output
     return;
   }
   const std::string_view type = api.TFE_OpGetName(op, asked_.get());
-  const std::vector<TFE_TensorHandle*> inputs = tf::FlatInputs(op);
+  const std::vector<TFE_TensorHandle*> inputs = tf::FlatInputs(op, asked_.get());
   TFE_Context* context = api.TFE_OpGetContext(op, asked_.get());
   LookAtContext(context);
   Pending pending;
@@ -53,7 +53,8 @@ void Recorder::ExecuteOp(TFE_Op* op, TFE_TensorHandle** outputs, int* num_output
   ResolveInputs(inputs, pending, edges);  // appends sources, which must stand before the op
   Begin(type, place.location, edges, pending);
   SetPlace(pending.id, place);
-  ReadAttrs(op, pending.id);
+  const bool shows_bodies = pending.traits.takes_functions || pending.traits.is_function_call;
+  if (shows_bodies) ReadAttrs(op, pending.id);  // they name functions
   if (pending.in_body && options_.interpret_random && pending.def != nullptr &&
       interp::IsStatefulRandom(*pending.def, {})) {
     AddNote(
@@ -111,6 +112,7 @@ void Recorder::Run(TFE_Op* op, TFE_Context* context, Pending& pending,
   }
   if (opens) builder_.op(id).start_ns = start;
   builder_.op(id).duration_ns = Now() - builder_.op(id).start_ns;
+  if (builder_.op(id).attrs == 0) ReadAttrs(op, id);  // TensorFlow has the fingerprint ready now
   if (tf::Api().TF_GetCode(status) != 0) {
     builder_.op(id).error = builder_.Intern(tf::Api().TF_Message(status));
     return;
@@ -205,18 +207,29 @@ void Recorder::Begin(std::string_view type, LocationId location,
   builder_.SetInputs(pending.id, edges);
 }
 
+// To write an op's attributes costs more than all else that is recorded of it: what has the same
+// fingerprint has been written before.
 void Recorder::ReadAttrs(TFE_Op* op, OpId id) {
+  const std::optional<tf::OpFingerprint> fingerprint = tf::FingerprintOf(op, asked_.get());
+  if (fingerprint) {
+    if (const auto known = attrs_.find(*fingerprint); known != attrs_.end()) {
+      builder_.op(id).attrs = known->second;
+      return;
+    }
+  }
   const tf::CApi& api = tf::Api();
   const tf::StatusPtr status = tf::NewStatus();
   const tf::BufferPtr buffer(api.TF_NewBuffer());
   api.TFE_OpAttrsSerialize(api.TFE_OpGetAttrs(op), buffer.get(), status.get());
   if (api.TF_GetCode(status.get()) != 0) return;
-  builder_.op(id).attrs =
+  const StringId attrs =
       builder_.tables().attrs.Intern({static_cast<const char*>(buffer->data), buffer->length});
+  builder_.op(id).attrs = attrs;
+  if (fingerprint) attrs_.emplace(*fingerprint, attrs);
 }
 
 TensorRecord Recorder::Describe(TFE_TensorHandle* handle) {
-  return DescribeTensor(builder_, handle, !async_now_);
+  return DescribeTensor(builder_, handle, !async_now_, asked_.get());
 }
 
 // The kind is settled before anybody is asked about the op.

@@ -13,11 +13,12 @@ bool HasValue(const TensorRecord& record) {
 
 }  // namespace
 
-TensorRecord DescribeTensor(TraceBuilder& builder, TFE_TensorHandle* handle, bool ask_shape) {
+TensorRecord DescribeTensor(TraceBuilder& builder, TFE_TensorHandle* handle, bool ask_shape,
+                            TF_Status* scratch) {
   TensorRecord record;
   record.dtype = static_cast<DType>(tf::Api().TFE_TensorHandleDataType(handle));
   if (!ask_shape) return record;
-  const Result<Dims> dims = tf::HandleDims(handle);
+  const Result<Dims> dims = tf::HandleDims(handle, scratch);
   if (!dims.ok()) return record;
   record.dims = builder.InternDims(*dims);
   record.shape_known = true;

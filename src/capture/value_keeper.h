@@ -13,7 +13,8 @@ namespace flowscope::capture {
 
 // Dtype, shape and size. Without `ask_shape` only the dtype: while an asynchronous op runs, the
 // question would wait for it.
-TensorRecord DescribeTensor(TraceBuilder& builder, TFE_TensorHandle* handle, bool ask_shape);
+TensorRecord DescribeTensor(TraceBuilder& builder, TFE_TensorHandle* handle, bool ask_shape,
+                            TF_Status* scratch);
 
 class ValueKeeper {
  public:

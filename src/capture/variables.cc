@@ -270,7 +270,7 @@ void VariableTracker::SetVersionValue(VariableId variable, uint32_t version, Ten
 }
 
 TensorId VariableTracker::AddValueTensor(TFE_TensorHandle* value, bool wanted) {
-  const TensorRecord record = DescribeTensor(builder_, value, true);
+  const TensorRecord record = DescribeTensor(builder_, value, true, tf::NewStatus().get());
   const TensorId id = builder_.AddTensor(record);
   builder_.tables().tensors[id].state = values_.Keep(id, record, value, wanted);
   return id;

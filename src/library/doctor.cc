@@ -9,6 +9,7 @@
 #include "library/runtime.h"
 #include "savedmodel/tensors.h"
 #include "tf/c_api.h"
+#include "tf/missing_entries.h"
 
 namespace flowscope::api {
 namespace {
@@ -17,16 +18,6 @@ std::string Machine() {
   utsname name{};
   if (uname(&name) != 0) return "unknown";
   return std::string(name.sysname) + " " + name.machine;
-}
-
-std::vector<std::string> MissingEntries() {
-  std::vector<std::string> missing;
-  const tf::CApi& api = tf::Api();
-#define FLOWSCOPE_TF_NAME_MISSING(result, name, args) \
-  if (api.name == nullptr) missing.emplace_back(#name);
-  FLOWSCOPE_TF_OPTIONAL(FLOWSCOPE_TF_NAME_MISSING)
-#undef FLOWSCOPE_TF_NAME_MISSING
-  return missing;
 }
 
 // Runs Neg on two numbers through a recorder and looks at what was recorded.
@@ -77,7 +68,7 @@ void LookAtTensorFlow(const std::string& dir, DoctorReport& report) {
     return;
   }
   report.tensorflow = *loaded;
-  report.missing = MissingEntries();
+  report.missing = tf::MissingEntries();
   const Result<TFE_Context*> context = library::ProcessContext();
   const Status recorded = context.ok() ? RecordOneOp(*context) : context.status();
   report.self_test = recorded.ok() ? "ok" : recorded.message();

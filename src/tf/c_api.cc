@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <atomic>
+#include <cstdio>
 #include <filesystem>
 #include <mutex>
 
@@ -13,6 +14,12 @@ constexpr const char* kMainLibrary = "libtensorflow_cc.so.2";
 constexpr const char* kFrameworkLibrary = "libtensorflow_framework.so.2";
 constexpr const char* kResourceHandleSerialize =
     "_ZNK10tensorflow14ResourceHandle17SerializeAsStringB5cxx11Ev";
+constexpr const char* kAttrBuilderCacheKey =
+    "_ZN10tensorflow11AttrBuilder8CacheKeyESt17basic_string_viewIcSt11char_traitsIcEE";
+constexpr const char* kAttrBuilderTable = "_ZTVN10tensorflow11AttrBuilderE";
+// A name in C++ does not tell what the call gives back: those that are known to give two words.
+constexpr int kFirstMinorWithFingerprint = 16;
+constexpr int kLastMinorWithFingerprint = 21;
 
 // Trivially destroyed, so that handles which outlive main() can still be released.
 constinit CApi g_api;
@@ -57,6 +64,21 @@ class SymbolFinder {
   std::string missing_;
 };
 
+// What an object's first word points at: behind the offset to its top and its type.
+void FindFingerprint(SymbolFinder& finder, CApi& api) {
+  int major = 0;
+  int minor = 0;
+  const char* version = api.TF_Version();
+  if (version == nullptr || std::sscanf(version, "%d.%d", &major, &minor) != 2) return;
+  if (major != 2) return;
+  if (minor < kFirstMinorWithFingerprint || minor > kLastMinorWithFingerprint) return;
+  void (*table)() = nullptr;
+  finder.Find(kAttrBuilderTable, table, false);
+  if (table == nullptr) return;
+  api.AttrBuilderTable = reinterpret_cast<void* const*>(table) + 2;
+  finder.Find(kAttrBuilderCacheKey, api.AttrBuilderCacheKey, false);
+}
+
 std::string CanonicalDir(const std::string& dir) {
   std::error_code error;
   const auto canonical = std::filesystem::canonical(dir, error);
@@ -78,7 +100,10 @@ Result<CApi> ResolveAll(const std::string& tensorflow_dir) {
 #undef FLOWSCOPE_TF_FIND_OPTIONAL
   finder.Find(kResourceHandleSerialize, api.ResourceHandleSerialize, false);
   finder.Find(kHandleToDLPack, api.HandleToDLPack, false);
-  if (finder.missing().empty()) return api;
+  if (finder.missing().empty()) {
+    FindFingerprint(finder, api);
+    return api;
+  }
   const std::string version = api.TF_Version ? api.TF_Version() : "of unknown version";
   return Unavailable("TensorFlow " + version + " lacks " + finder.missing() +
                      "; flowscope needs TensorFlow 2.16 or newer");

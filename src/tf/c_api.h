@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/status.h"
 
@@ -109,6 +110,14 @@ namespace flowscope::tf {
   X(void, TF_DeleteGraph, (TF_Graph*))                                                         \
   X(void, TF_GraphGetOpDef, (TF_Graph*, const char*, TF_Buffer*, TF_Status*))
 
+// By what TensorFlow finds an op's kernel: where two are equal, so are type, device and attributes.
+struct OpFingerprint {
+  uint64_t low = 0;
+  uint64_t high = 0;
+
+  friend bool operator==(const OpFingerprint&, const OpFingerprint&) = default;
+};
+
 struct CApi {
 #define FLOWSCOPE_TF_MEMBER(result, name, args) result(*name) args = nullptr;
   FLOWSCOPE_TF_REQUIRED(FLOWSCOPE_TF_MEMBER)
@@ -119,6 +128,10 @@ struct CApi {
   std::string (*ResourceHandleSerialize)(const void* resource_handle) = nullptr;
   // tensorflow::TFE_HandleToDLPack, which is no part of the C API. Optional.
   void* (*HandleToDLPack)(TFE_TensorHandle* handle, TF_Status* status) = nullptr;
+  // tensorflow::AttrBuilder::CacheKey(device), which the builder keeps for the execution that
+  // follows. Of objects with this table of virtual functions, null where there is no such call.
+  OpFingerprint (*AttrBuilderCacheKey)(void* attr_builder, std::string_view device) = nullptr;
+  const void* AttrBuilderTable = nullptr;
 };
 
 // The table of this process. Only after LoadCApi or SetCApiForTesting succeeded.

@@ -1,6 +1,7 @@
 #include "tf/handles.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace flowscope::tf {
@@ -79,25 +80,45 @@ HandlePtr ShareHandle(TFE_TensorHandle* handle) {
   return shared;
 }
 
-std::vector<TFE_TensorHandle*> FlatInputs(const TFE_Op* op) {
-  const StatusPtr status = NewStatus();
-  const int count = Api().TFE_OpGetFlatInputCount(op, status.get());
+std::vector<TFE_TensorHandle*> FlatInputs(const TFE_Op* op, TF_Status* scratch) {
+  const int count = Api().TFE_OpGetFlatInputCount(op, scratch);
   std::vector<TFE_TensorHandle*> inputs;
   inputs.reserve(static_cast<size_t>(std::max(count, 0)));
-  for (int i = 0; i < count; ++i) inputs.push_back(Api().TFE_OpGetFlatInput(op, i, status.get()));
+  for (int i = 0; i < count; ++i) inputs.push_back(Api().TFE_OpGetFlatInput(op, i, scratch));
   return inputs;
 }
 
+// The builder keeps what it works out for a device, as it does when TensorFlow asks: nothing that
+// the op is changes. After an execution the answer for the op's device is there.
+std::optional<OpFingerprint> FingerprintOf(const TFE_Op* op, TF_Status* scratch) {
+  if (Api().AttrBuilderCacheKey == nullptr) return std::nullopt;
+  auto* attrs = const_cast<TFE_OpAttrs*>(Api().TFE_OpGetAttrs(op));
+  const void* table = nullptr;
+  std::memcpy(&table, attrs, sizeof(table));
+  if (table != Api().AttrBuilderTable) return std::nullopt;
+  const char* device = Api().TFE_OpGetDevice(op, scratch);
+  return Api().AttrBuilderCacheKey(attrs, device != nullptr ? device : "");
+}
+
 Result<Dims> HandleDims(TFE_TensorHandle* handle) {
-  StatusPtr status = NewStatus();
-  const int rank = Api().TFE_TensorHandleNumDims(handle, status.get());
-  const auto failed = [&] { return Api().TF_GetCode(status.get()) != 0; };
-  if (failed()) return FromTf(status.get(), "shape of a tensor");
+  const StatusPtr status = NewStatus();
+  return HandleDims(handle, status.get());
+}
+
+Result<Dims> HandleDims(TFE_TensorHandle* handle, TF_Status* scratch) {
+  const auto failure = [scratch]() -> std::optional<Status> {
+    if (Api().TF_GetCode(scratch) == 0) return std::nullopt;
+    Status status = FromTf(scratch, "shape of a tensor");
+    Api().TF_SetStatus(scratch, 0, "");
+    return status;
+  };
+  const int rank = Api().TFE_TensorHandleNumDims(handle, scratch);
+  if (auto failed = failure()) return *failed;
   if (rank < 0) return Unavailable("shape of a tensor: its rank is not known");
   Dims dims(static_cast<size_t>(rank));
   for (size_t i = 0; i < dims.size(); ++i) {
-    dims[i] = Api().TFE_TensorHandleDim(handle, static_cast<int>(i), status.get());
-    if (failed()) return FromTf(status.get(), "shape of a tensor");
+    dims[i] = Api().TFE_TensorHandleDim(handle, static_cast<int>(i), scratch);
+    if (auto failed = failure()) return *failed;
   }
   return dims;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,11 +41,18 @@ Status FromTf(const TF_Status* status, const std::string& what);
 // One more reference to the same handle (the same pointer comes back); null on failure.
 HandlePtr ShareHandle(TFE_TensorHandle* handle);
 
-// The inputs that the op has now, one by one. Borrowed from the op.
-std::vector<TFE_TensorHandle*> FlatInputs(const TFE_Op* op);
+// The inputs that the op has now, one by one. Borrowed from the op. `scratch` is a status without
+// an error, so that none need be made for each of many ops; it is without one afterwards.
+std::vector<TFE_TensorHandle*> FlatInputs(const TFE_Op* op, TF_Status* scratch);
+
+// Nothing where this TensorFlow does not tell. Costs nothing when the op has run. `scratch` as
+// above.
+std::optional<OpFingerprint> FingerprintOf(const TFE_Op* op, TF_Status* scratch);
 
 // Shape of a handle; Unavailable where TensorFlow does not know it (an async op that failed).
+// `scratch` as above.
 Result<Dims> HandleDims(TFE_TensorHandle* handle);
+Result<Dims> HandleDims(TFE_TensorHandle* handle, TF_Status* scratch);
 
 // Bytes of the value; 0 where the shape is not known, and for what has no bytes of its own.
 int64_t HandleBytes(TFE_TensorHandle* handle);

@@ -1,6 +1,7 @@
 #include "trace/trace.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstring>
 #include <unordered_set>
@@ -24,6 +25,30 @@ void GroupBy(size_t num_groups, const std::vector<std::pair<uint32_t, uint32_t>>
 std::span<const uint32_t> Row(const std::vector<uint32_t>& start,
                               const std::vector<uint32_t>& members, uint32_t group) {
   return std::span(members).subspan(start[group], start[group + 1] - start[group]);
+}
+
+// Each op that made an input, once, in the order of the inputs. Most ops have a few of them; one of
+// a hundred thousand must not take their square.
+template <typename Visit>
+void VisitParents(const Trace& trace, OpId id, Visit visit) {
+  constexpr uint32_t kFew = 32;
+  std::array<OpId, kFew> first;
+  size_t num_first = 0;
+  std::unordered_set<OpId> seen;
+  const bool few = trace.op(id).inputs.count <= kFew;
+  for (const EdgeRecord& edge : trace.inputs(id)) {
+    if (edge.tensor == kNoId) continue;
+    const OpId producer = trace.tensor(edge.tensor).producer;
+    if (producer == kNoId) continue;
+    if (few) {
+      const auto end = first.begin() + num_first;
+      if (std::find(first.begin(), end, producer) != end) continue;
+      first[num_first++] = producer;
+    } else if (!seen.insert(producer).second) {
+      continue;
+    }
+    visit(producer);
+  }
 }
 
 }  // namespace
@@ -50,7 +75,7 @@ Trace::Trace(TraceTables tables, std::shared_ptr<const PayloadSource> payloads)
 void Trace::IndexChildren() {
   std::vector<std::pair<uint32_t, uint32_t>> pairs;
   for (OpId id = 0; id < num_ops(); ++id) {
-    for (OpId parent : Parents(id)) pairs.emplace_back(parent, id);
+    VisitParents(*this, id, [&](OpId parent) { pairs.emplace_back(parent, id); });
   }
   GroupBy(num_ops(), pairs, child_start_, child_ops_);
 }
@@ -81,18 +106,7 @@ std::span<const EdgeRecord> Trace::inputs(OpId id) const {
 
 std::vector<OpId> Trace::Parents(OpId id) const {
   std::vector<OpId> parents;
-  // Most ops have a few inputs; one of a hundred thousand must not take their square.
-  constexpr uint32_t kFew = 32;
-  std::unordered_set<OpId> seen;
-  const bool few = op(id).inputs.count <= kFew;
-  for (const EdgeRecord& edge : inputs(id)) {
-    if (edge.tensor == kNoId) continue;
-    const OpId producer = tensor(edge.tensor).producer;
-    if (producer == kNoId) continue;
-    const bool known = few ? std::find(parents.begin(), parents.end(), producer) != parents.end()
-                           : !seen.insert(producer).second;
-    if (!known) parents.push_back(producer);
-  }
+  VisitParents(*this, id, [&parents](OpId parent) { parents.push_back(parent); });
   return parents;
 }
 
