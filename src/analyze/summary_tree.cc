@@ -222,12 +222,13 @@ std::string Fold(SummaryNode& node) {
   std::string last;
   for (SummaryNode& child : node.children) {
     std::string signature = Fold(child);
-    below += signature;
     if (!folded.empty() && signature == last) {
+      below += '=';
       ++folded.back().repeats;
       folded.back().last_name = child.name;
       continue;
     }
+    below += signature;
     last = std::move(signature);
     folded.push_back(std::move(child));
   }

@@ -23,9 +23,4 @@ struct ContentKey {
 
 ContentKey ContentKeyOf(const Payload& payload);
 
-// The key is a hash already.
-struct ContentKeyHash {
-  size_t operator()(const ContentKey& key) const { return static_cast<size_t>(key.low); }
-};
-
 }  // namespace flowscope

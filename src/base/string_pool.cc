@@ -2,51 +2,38 @@
 
 #include <cstring>
 #include <functional>
-#include <limits>
 
 namespace flowscope {
 namespace {
 
-constexpr uint32_t kEmpty = std::numeric_limits<uint32_t>::max();
-constexpr size_t kFirstSlots = 64;  // a power of two, as every later size
 constexpr size_t kBlockBytes = size_t{16} << 10;
+
+size_t HashOfText(std::string_view text) { return std::hash<std::string_view>{}(text); }
 
 }  // namespace
 
-StringPool::StringPool() : slots_(kFirstSlots, kEmpty), blocks_(std::make_shared<Blocks>()) {
-  Intern("");
-}
+StringPool::StringPool() : blocks_(std::make_shared<Blocks>()) { Intern(""); }
 
 uint32_t StringPool::Intern(std::string_view text) {
-  size_t slot = SlotOf(text);
-  if (slots_[slot] != kEmpty) return slots_[slot];
-  if (2 * (views_.size() + 1) > slots_.size()) {
-    Grow();
-    slot = SlotOf(text);
-  }
+  const size_t hash = HashOfText(text);
+  const uint32_t known = slots_.Find(hash, [&](uint32_t id) { return views_[id] == text; });
+  if (known != SlotTable::kNone) return known;
   const uint32_t id = static_cast<uint32_t>(views_.size());
   views_.push_back(Copy(text));
-  slots_[slot] = id;
+  slots_.Add(hash, id, [this](uint32_t there) { return HashOfText(views_[there]); });
   return id;
 }
 
 std::optional<uint32_t> StringPool::Find(std::string_view text) const {
-  const uint32_t id = slots_[SlotOf(text)];
-  if (id == kEmpty) return std::nullopt;
+  const uint32_t id =
+      slots_.Find(HashOfText(text), [&](uint32_t there) { return views_[there] == text; });
+  if (id == SlotTable::kNone) return std::nullopt;
   return id;
 }
 
 size_t StringPool::nbytes() const {
-  return views_.capacity() * sizeof(views_[0]) + slots_.capacity() * sizeof(slots_[0]) +
+  return views_.capacity() * sizeof(views_[0]) + slots_.nbytes() +
          blocks_->capacity() * sizeof((*blocks_)[0]) + block_bytes_;
-}
-
-// Where `text` is, or the empty slot where it belongs. There always is one: at most half are used.
-size_t StringPool::SlotOf(std::string_view text) const {
-  const size_t mask = slots_.size() - 1;
-  size_t slot = std::hash<std::string_view>{}(text)&mask;
-  while (slots_[slot] != kEmpty && views_[slots_[slot]] != text) slot = (slot + 1) & mask;
-  return slot;
 }
 
 // A long string gets a block of its own, so that little of a common block is wasted.
@@ -69,11 +56,6 @@ std::string_view StringPool::Copy(std::string_view text) {
   free_ += text.size();
   free_bytes_ -= text.size();
   return copy;
-}
-
-void StringPool::Grow() {
-  slots_.assign(2 * slots_.size(), kEmpty);
-  for (uint32_t id = 0; id < views_.size(); ++id) slots_[SlotOf(views_[id])] = id;
 }
 
 }  // namespace flowscope

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/slot_table.h"
+
 namespace flowscope {
 
 // Ids count up from 0 in the order of first use; id 0 is the empty string. Views stay valid for the
@@ -39,14 +41,12 @@ class StringPool {
   std::shared_ptr<const void> Hold() const { return blocks_; }
 
  private:
-  size_t SlotOf(std::string_view text) const;
   std::string_view Copy(std::string_view text);
-  void Grow();
 
   using Blocks = std::vector<std::unique_ptr<char[]>>;
 
   std::vector<std::string_view> views_;  // by id
-  std::vector<uint32_t> slots_;          // open addressing: an id, or kEmpty
+  SlotTable slots_;                      // of ids
   std::shared_ptr<Blocks> blocks_;       // what the views point into
   char* free_ = nullptr;                 // the unused rest of the last common block
   size_t free_bytes_ = 0;

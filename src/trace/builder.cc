@@ -5,21 +5,30 @@
 #include "trace/region_path.h"
 
 namespace flowscope {
+namespace {
+
+// By what makes it one place in the code.
+uint64_t HashOfSite(const SiteRecord& site) {
+  uint64_t hash = 0x9e3779b97f4a7c15ULL;
+  for (const uint32_t part : {site.region_path, site.module_address, site.type, site.nth}) {
+    hash = (hash ^ part) * 0xff51afd7ed558ccdULL;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+bool IsSameSite(const SiteRecord& a, const SiteRecord& b) {
+  return a.nth == b.nth && a.type == b.type && a.region_path == b.region_path &&
+         a.module_address == b.module_address;
+}
+
+}  // namespace
 
 TraceBuilder::TraceBuilder() {
   tables_.regions.push_back(RegionRecord{});
   Scope root;
   root.module_address = Intern("self");
   scopes_.push_back(std::move(root));
-}
-
-size_t TraceBuilder::SiteKeyHash::operator()(const SiteKey& key) const {
-  uint64_t hash = 0x9e3779b97f4a7c15ULL;
-  for (uint32_t part : {key.region_path, key.module_address, key.type, key.nth}) {
-    hash = (hash ^ part) * 0xff51afd7ed558ccdULL;
-    hash ^= hash >> 32;
-  }
-  return hash;
 }
 
 uint32_t TraceBuilder::InternDims(std::span<const int64_t> dims) {
@@ -109,19 +118,20 @@ StringId TraceBuilder::RegionPathWithoutIterations(RegionId region) {
 
 void TraceBuilder::AssignSite(OpRecord& op, Scope& scope) {
   const uint32_t nth = ++scope.counters[op.type];
-  const SiteKey key{scope.region_path, scope.module_address, op.type, nth};
-  auto [it, inserted] = sites_.try_emplace(key, static_cast<SiteId>(tables_.sites.size()));
-  if (inserted) {
-    SiteRecord site;
-    site.type = op.type;
-    site.region_path = key.region_path;
-    site.module_address = key.module_address;
-    site.nth = nth;
+  SiteRecord site;
+  site.type = op.type;
+  site.region_path = scope.region_path;
+  site.module_address = scope.module_address;
+  site.nth = nth;
+  const uint64_t hash = HashOfSite(site);
+  op.site = sites_.Find(hash, [&](SiteId id) { return IsSameSite(tables_.sites[id], site); });
+  if (op.site == SlotTable::kNone) {
+    op.site = static_cast<SiteId>(tables_.sites.size());
+    sites_.Add(hash, op.site, [this](SiteId id) { return HashOfSite(tables_.sites[id]); });
     site.type_index = ++sites_per_type_[FormatType(tables_.strings.View(op.type))];
     site.ordinal = static_cast<uint32_t>(tables_.sites.size()) + 1;
     tables_.sites.push_back(site);
   }
-  op.site = it->second;
   op.pass = ++tables_.sites[op.site].num_passes;
 }
 

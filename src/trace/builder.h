@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/slot_table.h"
 #include "trace/trace.h"
 
 namespace flowscope {
@@ -70,15 +71,6 @@ class TraceBuilder {
     bool is_region = false;
     std::unordered_map<StringId, uint32_t> counters;
   };
-  struct SiteKey {
-    StringId region_path, module_address, type;
-    uint32_t nth;
-    bool operator==(const SiteKey&) const = default;
-  };
-  struct SiteKeyHash {
-    size_t operator()(const SiteKey& key) const;
-  };
-
   void AssignSite(OpRecord& op, Scope& scope);
   StringId RegionPathWithoutIterations(RegionId region);
   void CloseScope(int64_t now_ns, bool failed);
@@ -86,7 +78,7 @@ class TraceBuilder {
 
   TraceTables tables_;
   std::vector<Scope> scopes_;
-  std::unordered_map<SiteKey, SiteId, SiteKeyHash> sites_;
+  SlotTable sites_;
   std::unordered_map<std::string, uint32_t> sites_per_type_;  // by type as labels write it
   std::vector<uint32_t> calls_per_module_;
 };

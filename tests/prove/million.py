@@ -1,9 +1,9 @@
 """A trace of 1,000,000 ops costs per op what one of 10,000 does: recorded, saved, loaded, shown.
 
-Each size runs in a process of its own: a chain of additions, every value kept. Counted are bytes of
-memory and of the file, and processor time, per op. Memory, file and the time of recording, saving,
-loading and summing up together may be 20 % more than the median of the small ones; each step is
-told.
+Each run has a process of its own: a chain of additions, every value kept. Counted are bytes of
+memory and of the file, and processor time, per op. Both sizes take turns, so that what else the
+machine does falls on both, and medians are compared: memory, file and the time of recording,
+saving, loading and summing up together may be 20 % more for the large size; each step is told.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ SAMPLE = 0
 
 SMALL = 10_000
 LARGE = 1_000_000
-SMALL_RUNS = 5
+ROUNDS = 3
+SMALL_RUNS = 3  # in each round
 ALLOWED = 1.2
 STEPS = ("record_ns", "save_ns", "load_ns", "summary_ns")
 JUDGED = ("bytes_in_memory", "bytes_in_file", "total_ns")
@@ -85,14 +86,20 @@ def measure(count: int) -> dict[str, float]:
     return found
 
 
+def medians(runs: list[dict[str, float]]) -> dict[str, float]:
+    for each in runs:
+        each["total_ns"] = sum(each[step] for step in STEPS)
+    return {key: statistics.median(each[key] for each in runs) for key in runs[0]}
+
+
 def run(iterations: int, seed: int) -> dict[str, int]:
     counts: dict[str, int] = {}
     for _ in range(iterations):
-        runs = [measure(SMALL) for _ in range(SMALL_RUNS)]
-        small = {key: statistics.median(run[key] for run in runs) for key in runs[0]}
-        large = measure(LARGE)
-        for each in (small, large):
-            each["total_ns"] = sum(each[key] for key in STEPS)
+        runs: dict[int, list[dict[str, float]]] = {SMALL: [], LARGE: []}
+        for _ in range(ROUNDS):
+            runs[SMALL] += [measure(SMALL) for _ in range(SMALL_RUNS)]
+            runs[LARGE].append(measure(LARGE))
+        small, large = medians(runs[SMALL]), medians(runs[LARGE])
         for key in large:
             if key == "num_ops":
                 continue
