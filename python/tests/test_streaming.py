@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import subprocess
 import sys
 import textwrap
 import time
@@ -125,6 +127,7 @@ def test_killed_and_repaired(tmp_path: Path) -> None:
     trace = fs.load(path)
     assert trace.interrupted and len(trace) > 64 and trace.lint() == []
     assert "never ended" in trace.notes[-1]
+    assert trace.ops[-1].code_context[0].line_number > 1  # the lines of what was killed, too
     assert check_interrupted(trace) > 10
     assert {p.name: p.stat().st_mtime_ns for p in path.iterdir()} == before
     shutil.copytree(path, tmp_path / "copy.flow")
@@ -133,6 +136,95 @@ def test_killed_and_repaired(tmp_path: Path) -> None:
     assert repaired.interrupted and len(repaired) == len(trace)
     assert check_interrupted(repaired) == check_interrupted(trace)
     assert {p.suffix for p in (tmp_path / "copy.flow").iterdir()} == {".safetensors", ".sqlite"}
+
+
+GIVEN_UP = {
+    "an error of the model": """
+        with fs.capture(storage=fs.to_disk(path)):
+            work()
+            raise ValueError("of the model")
+    """,
+    "an interrupt": """
+        import _thread, threading
+        with fs.capture(storage=fs.to_disk(path)):
+            threading.Timer(0.1, _thread.interrupt_main).start()
+            while True:
+                work()
+    """,
+    "an exit": """
+        with fs.capture(storage=fs.to_disk(path)):
+            work()
+            sys.exit(3)
+    """,
+    "collected while values wait": """
+        block = fs.capture(storage=fs.to_disk(path)).__enter__()
+        work()
+        del block
+        work()
+    """,
+    "left to the interpreter": """
+        block = fs.capture(storage=fs.to_disk(path))
+        block.__enter__()
+        work()
+    """,
+    "a generator": """
+        import gc
+        def steps():
+            with fs.capture(storage=fs.to_disk(path)):
+                while True:
+                    work()
+                    yield
+        going = steps()
+        next(going)
+        del going
+        gc.collect()
+        work()
+    """,
+    "an exit at once": """
+        block = fs.capture(storage=fs.to_disk(path)).__enter__()
+        work()
+        os._exit(0)
+    """,
+    "another thread": """
+        import threading
+        def record():
+            block = fs.capture(storage=fs.to_disk(path)).__enter__()
+            work()
+        thread = threading.Thread(target=record)
+        thread.start()
+        thread.join()
+    """,
+}
+
+
+@pytest.mark.parametrize("how", GIVEN_UP)
+def test_a_recording_that_is_given_up(how: str, tmp_path: Path) -> None:
+    """What waits to be written outlives it; nothing crashes or hangs, and what is there is read."""
+    code = """
+        import os, sys
+        import numpy as np
+        import tensorflow as tf
+        import flowscope as fs
+
+        path = sys.argv[1]
+
+        def work():
+            x = tf.constant(np.arange(4096.0, dtype="f4"))
+            for i in range(500):
+                x = tf.math.floormod(x * 3.0 + 1.0, 1000.0, name=f"number_{i}")
+    """
+    code = textwrap.dedent(code) + textwrap.dedent(GIVEN_UP[how])
+    path = tmp_path / "given_up.flow"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode in (0, 1, 3, -signal.SIGINT), done.stderr
+    trace = fs.load(path)
+    assert trace.lint() == []
+    if how not in ("an interrupt", "an exit at once"):
+        assert len(trace) >= 1400  # a last batch may be missing
+    for op in trace.find_sites(fs.func("floormod")):
+        assert np.isfinite(op.out).all()
 
 
 def test_the_disk_fails(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ Recorder::Recorder(RecordOptions options, std::shared_ptr<CallSiteProvider> call
                [this](const std::string& what) { SayOverBudget(what); }},
               *payloads_),
       variables_(builder_, *payloads_, values_),
-      lines_now_(AsksForLines()),
+      lines_now_((options_.sink != nullptr && options_.code_context) || AsksForLines()),
       saves_nothing_(options_.save == SelectNone()) {
   payloads_->StreamTo(options_.sink, options_.retain_in_memory);
   TraceInfo& info = builder_.tables().info;
@@ -223,8 +223,9 @@ void Recorder::FinishStream() {
   payloads_->StreamTo(nullptr, false);
 }
 
-// A selector may ask for the line while the run goes on; else lines are worked out at the end. A
-// selector's text is how it is written, with the selectors that it is made of.
+// A selector may ask for the line while the run goes on, and what is streamed tells it; else lines
+// are worked out at the end. A selector's text is how it is written, with the selectors that it is
+// made of.
 bool Recorder::AsksForLines() const {
   for (const SelectorPtr& selector : {options_.save, options_.halt, options_.open_functions}) {
     if (selector != nullptr && selector->ToString().find("line(") != std::string::npos) return true;

@@ -26,17 +26,6 @@ template <typename Record>
 constexpr bool kChangesInPlace =
     std::is_same_v<Record, ModuleRecord> || std::is_same_v<Record, VariableRecord>;
 
-// The places of lines are known at the end only.
-OpRecord Copy(const OpRecord& op) {
-  OpRecord copy = op;
-  copy.location = kNoId;
-  return copy;
-}
-template <typename Record>
-Record Copy(const Record& record) {
-  return record;
-}
-
 }  // namespace
 
 bool BatchMaker::Due(const TraceTables& tables, int64_t now_ns) const {
@@ -60,15 +49,10 @@ void BatchMaker::AddRows(const char* name, const std::vector<Record>& rows, Batc
   progress.done = rows.size();
   progress.unfinished.clear();
   RowBatch added{ShapeOfTable<Record>(name)};
-  added.all_open = kChangesInPlace<Record>;
   for (const uint32_t id : ids) {
-    if (Unfinished(rows[id])) {
-      progress.unfinished.push_back(id);
-      added.open.push_back(added.ids.size());
-    }
+    if (Unfinished(rows[id])) progress.unfinished.push_back(id);
     added.ids.push_back(id);
-    const Record record = Copy(rows[id]);
-    VisitFields(record, FieldWriter(added.cells));
+    VisitFields(rows[id], FieldWriter(added.cells));
   }
   batch.push_back(std::move(added));
 }
@@ -99,7 +83,6 @@ void BatchMaker::AddShapes(const StringPool& pool, Batch& batch) {
 
 void BatchMaker::AddInfo(const TraceTables& tables, Batch& batch) {
   RowBatch added{InfoShape()};
-  added.all_open = true;
   const auto add = [&added](std::string_view key, const Cell& value) {
     added.ids.push_back(static_cast<int64_t>(added.ids.size()));
     added.cells.push_back(TextCell(key));

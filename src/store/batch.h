@@ -2,7 +2,6 @@
 // write it.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -24,12 +23,7 @@ struct RowBatch {
   std::vector<Cell> cells;  // of all rows, one after the other, without the ids
   std::vector<std::unique_ptr<const std::string>> texts;  // of cells whose text is made here
   std::shared_ptr<const void> pool;                       // of cells whose text stands in one
-  bool all_open = false;                                  // a later batch may hold any row again
-  std::vector<size_t> open;                               // otherwise these, in order
 
-  bool StaysOpen(size_t row) const {
-    return all_open || std::binary_search(open.begin(), open.end(), row);
-  }
   Cell OwnText(std::string text) {
     texts.push_back(std::make_unique<const std::string>(std::move(text)));
     return TextCell(*texts.back());

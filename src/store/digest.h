@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/content_hash.h"
 #include "store/sqlite.h"
@@ -18,8 +20,7 @@ class Digest {
   Digest(Digest&&) noexcept;
   Digest& operator=(Digest&&) noexcept;
 
-  // Each cell with its type and length, so that no two rows run into each other.
-  void Add(const Cell& cell);
+  void Add(std::string_view row);
   // 32 hex digits.
   std::string Hex() const;
 
@@ -28,14 +29,23 @@ class Digest {
   std::unique_ptr<State> state_;
 };
 
-// The hash of one row, from cells in the same form.
-class RowHasher {
+// A row as it is hashed: each cell with its type and length, so that no two run into each other.
+class RowBytes {
  public:
-  ContentKey Hash(const Cell& id, std::span<const Cell> cells);
+  // Valid until the next call.
+  std::string_view Of(const Cell& id, std::span<const Cell> cells);
 
  private:
+  void Add(const Cell& cell);
+
   std::string bytes_;
 };
+
+// The hash of one row.
+ContentKey HashOfRow(std::string_view row);
+
+// Hashes of rows by id; what is not there is nobody's hash.
+using RowHashes = std::deque<ContentKey>;
 
 // A hash over rows of which any can be taken out again: both halves of their hashes, added up.
 class RowSum {

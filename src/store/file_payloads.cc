@@ -107,18 +107,41 @@ Result<std::shared_ptr<const FilePayloads>> FilePayloads::Open(const Container& 
                                                                const StructureFile& file) {
   auto payloads = std::make_shared<FilePayloads>();
   payloads->path_ = container.path();
-  const StringPool& pool = file.tables.dims_pool;
-  for (uint32_t id = 0; id < pool.size(); ++id) {
-    Dims dims(pool.View(id).size() / sizeof(int64_t));
-    if (!dims.empty()) std::memcpy(dims.data(), pool.View(id).data(), pool.View(id).size());
-    payloads->dims_.push_back(std::move(dims));
-  }
+  payloads->SetDims(file.tables.dims_pool);
   FLOWSCOPE_RETURN_IF_ERROR(payloads->ReadRows(database, file));
   FLOWSCOPE_RETURN_IF_ERROR(payloads->ReadStats(database, file));
   payloads->MapShards(container, file.complete);
   if (!file.complete) payloads->DropBroken();
   payloads->verified_ = std::vector<std::atomic<bool>>(payloads->rows_.size());
   return std::shared_ptr<const FilePayloads>(std::move(payloads));
+}
+
+Result<std::shared_ptr<const FilePayloads>> FilePayloads::Open(const Container& container,
+                                                               const WholeTrace& trace,
+                                                               bool complete) {
+  auto payloads = std::make_shared<FilePayloads>();
+  payloads->path_ = container.path();
+  payloads->SetDims(trace.tables.dims_pool);
+  payloads->rows_.reserve(trace.values.size());
+  for (const auto& [tensor, value] : trace.values) {
+    if (tensor >= trace.tables.tensors.size()) return Internal("a value of no tensor was stored");
+    const TensorRecord& record = trace.tables.tensors[tensor];
+    payloads->rows_.push_back({tensor, value.shard, value.entry, value.offset, value.nbytes,
+                               record.dims, record.dtype, value.encoding, value.hash});
+  }
+  for (const StatsRow& row : trace.stats) payloads->stats_.emplace(row.tensor, row.stats);
+  payloads->MapShards(container, complete);
+  if (!complete) payloads->DropBroken();
+  payloads->verified_ = std::vector<std::atomic<bool>>(payloads->rows_.size());
+  return std::shared_ptr<const FilePayloads>(std::move(payloads));
+}
+
+void FilePayloads::SetDims(const StringPool& pool) {
+  for (uint32_t id = 0; id < pool.size(); ++id) {
+    Dims dims(pool.View(id).size() / sizeof(int64_t));
+    if (!dims.empty()) std::memcpy(dims.data(), pool.View(id).data(), pool.View(id).size());
+    dims_.push_back(std::move(dims));
+  }
 }
 
 Status FilePayloads::AddRow(const TableReader& table, const StructureFile& file) {

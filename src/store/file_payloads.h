@@ -30,6 +30,9 @@ class FilePayloads : public PayloadSource {
   static Result<std::shared_ptr<const FilePayloads>> Open(const Container& container,
                                                           Database& database,
                                                           const StructureFile& file);
+  // Of a trace whose rows are known; `complete`: it was finished.
+  static Result<std::shared_ptr<const FilePayloads>> Open(const Container& container,
+                                                          const WholeTrace& trace, bool complete);
 
   // Checks every value against its hash when it is first read.
   Result<Payload> Read(TensorId tensor) const override;
@@ -64,6 +67,7 @@ class FilePayloads : public PayloadSource {
   Status ReadRows(Database& database, const StructureFile& file);
   Status ReadStats(Database& database, const StructureFile& file);
   Status AddRow(const TableReader& table, const StructureFile& file);
+  void SetDims(const StringPool& pool);
   void MapShards(const Container& container, bool complete);
   void DropBroken();
   const Row* Find(TensorId tensor) const;

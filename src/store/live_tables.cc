@@ -1,17 +1,12 @@
 #include "store/live_tables.h"
 
-#include <span>
 #include <string_view>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "store/structure.h"
 
 namespace flowscope::store {
 namespace {
-
-constexpr std::string_view kCreateTable = "CREATE TABLE ";
 
 std::span<const Cell> CellsOf(const RowBatch& rows, size_t row) {
   const size_t columns = rows.shape.columns.size() - 1;
@@ -22,13 +17,7 @@ std::span<const Cell> CellsOf(const RowBatch& rows, size_t row) {
 
 Result<LiveTables::Table*> LiveTables::Find(Database& database, const TableShape& shape) {
   if (const auto known = tables_.find(shape.name); known != tables_.end()) return &known->second;
-  std::string create = CreateTableText(shape);
-  create.insert(kCreateTable.size(), "IF NOT EXISTS ");
-  FLOWSCOPE_RETURN_IF_ERROR(database.Execute(create));
-  std::string marks = "?";
-  for (size_t i = 1; i < shape.columns.size(); ++i) marks += ", ?";
-  Result<Statement> insert =
-      database.Prepare(fmt::format("INSERT OR REPLACE INTO \"{}\" VALUES({})", shape.name, marks));
+  Result<Statement> insert = PrepareTable(database, shape);
   if (!insert.ok()) return insert.status();
   Table table;
   table.insert = std::move(insert).value();
@@ -38,18 +27,15 @@ Result<LiveTables::Table*> LiveTables::Find(Database& database, const TableShape
   return &tables_.emplace(shape.name, std::move(table)).first->second;
 }
 
-// A row that was open is replaced; any other is new.
-void LiveTables::Count(Table& table, const RowBatch& rows, size_t row) {
-  const int64_t id = rows.ids[row];
-  const ContentKey hash = hasher_.Hash(IntegerCell(id), CellsOf(rows, row));
-  if (const auto before = table.open.find(id); before != table.open.end()) {
-    table.sum.Remove(before->second);
-    table.open.erase(before);
-  } else {
-    ++table.num_rows;
-  }
+// A row that is there is replaced; any other is new.
+void LiveTables::Count(Table& table, int64_t id, std::span<const Cell> cells) {
+  const auto at = static_cast<size_t>(id);
+  if (at >= table.rows.size()) table.rows.resize(at + 1);
+  ContentKey& hash = table.rows[at];
+  if (hash == ContentKey()) ++table.num_rows;
+  table.sum.Remove(hash);
+  hash = HashOfRow(row_.Of(IntegerCell(id), cells));
   table.sum.Add(hash);
-  if (rows.StaysOpen(row)) table.open.emplace(id, hash);
 }
 
 Status LiveTables::Write(Database& database, const RowBatch& rows) {
@@ -57,11 +43,12 @@ Status LiveTables::Write(Database& database, const RowBatch& rows) {
   if (!found.ok()) return found.status();
   Table& table = **found;
   for (size_t row = 0; row < rows.ids.size(); ++row) {
+    const std::span<const Cell> cells = CellsOf(rows, row);
     int at = 0;
     table.insert.Bind(at++, IntegerCell(rows.ids[row]));
-    for (const Cell& cell : CellsOf(rows, row)) table.insert.Bind(at++, cell);
+    for (const Cell& cell : cells) table.insert.Bind(at++, cell);
     FLOWSCOPE_RETURN_IF_ERROR(table.insert.Run());
-    Count(table, rows, row);
+    Count(table, rows.ids[row], cells);
     table.grown = true;
   }
   return Status::Ok();
@@ -81,6 +68,13 @@ Status LiveTables::WriteProgress(Database& database) {
     FLOWSCOPE_RETURN_IF_ERROR(insert.Run());
   }
   return Status::Ok();
+}
+
+RowsBefore LiveTables::End() {
+  RowsBefore rows;
+  for (auto& [name, table] : tables_) rows.emplace(name, std::move(table.rows));
+  tables_.clear();
+  return rows;
 }
 
 }  // namespace flowscope::store

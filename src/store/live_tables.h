@@ -2,14 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
+#include <span>
 #include <string>
-#include <unordered_map>
 
 #include "store/batch.h"
-#include "store/digest.h"
-#include "store/sqlite.h"
+#include "store/tables.h"
 
 namespace flowscope::store {
 
@@ -21,8 +19,8 @@ class LiveTables {
   Status Write(Database& database, const RowBatch& rows);
   // The last call of a transaction.
   Status WriteProgress(Database& database);
-  // Statements end before their database.
-  void Clear() { tables_.clear(); }
+  // Statements end before their database. Gives what was written.
+  RowsBefore End();
 
  private:
   struct Table {
@@ -31,15 +29,15 @@ class LiveTables {
     int64_t number = 0;  // of its row in the table of progress
     int64_t num_rows = 0;
     RowSum sum;
-    std::unordered_map<int64_t, ContentKey> open;  // rows that may be written once more
-    bool grown = false;                            // since its progress was written
+    RowHashes rows;
+    bool grown = false;  // since its progress was written
   };
 
   Result<Table*> Find(Database& database, const TableShape& shape);
-  void Count(Table& table, const RowBatch& rows, size_t row);
+  void Count(Table& table, int64_t id, std::span<const Cell> cells);
 
   std::map<std::string, Table, std::less<>> tables_;
-  RowHasher hasher_;
+  RowBytes row_;
 };
 
 }  // namespace flowscope::store

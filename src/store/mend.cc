@@ -90,9 +90,10 @@ void MendInterrupted(TraceTables& tables) {
   GroupVariables(tables);
   if (tables.regions.empty()) tables.regions.emplace_back();
   tables.info.interrupted = true;
-  tables.info.notes.emplace_back(
-      "the recording never ended: the trace holds what was committed until then, without the "
-      "user's lines");
+  std::string note = "the recording never ended: the trace holds what was committed until then";
+  // Earlier writers worked them out at the end.
+  if (tables.locations.empty()) note += ", without the user's lines";
+  tables.info.notes.push_back(std::move(note));
 }
 
 }  // namespace flowscope::store

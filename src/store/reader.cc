@@ -64,23 +64,4 @@ Result<std::shared_ptr<const Trace>> OpenTrace(const std::string& given) {
   return std::make_shared<const Trace>(std::move(opened->file.tables), std::move(opened->payloads));
 }
 
-Result<std::shared_ptr<const FilePayloads>> OpenPayloads(const std::string& path,
-                                                         const TraceTables& tables) {
-  const Result<std::unique_ptr<Container>> container = OpenFolder(path);
-  if (!container.ok()) return container.status();
-  const Result<Member> member = ReadDatabase(path);
-  if (!member.ok()) return member.status();
-  Result<Database> database = Database::FromBytes(member->bytes, path);
-  if (!database.ok()) return database.status();
-  StructureFile file;
-  file.tables.tensors = tables.tensors;
-  for (uint32_t id = 0; id < tables.dims_pool.size(); ++id) {
-    file.tables.dims_pool.Intern(tables.dims_pool.View(id));
-  }
-  Result<std::vector<TableShape>> schema = ReadSchema(*database);
-  if (!schema.ok()) return schema.status();
-  file.schema = std::move(schema).value();
-  return FilePayloads::Open(**container, *database, file);
-}
-
 }  // namespace flowscope::store

@@ -20,9 +20,4 @@ Result<std::shared_ptr<const Trace>> OpenTrace(const std::string& path);
 // folder, whose trace still says that it was interrupted. Ok where the folder is finished already.
 Status RepairTrace(const std::string& path);
 
-// The values in a folder whose structure is at hand.
-class FilePayloads;
-Result<std::shared_ptr<const FilePayloads>> OpenPayloads(const std::string& path,
-                                                         const TraceTables& tables);
-
 }  // namespace flowscope::store

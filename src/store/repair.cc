@@ -109,7 +109,11 @@ Status RepairTrace(const std::string& given) {
   // A log that is worked in where it stands is kept whole by SQLite whatever happens.
   Result<Opened> opened = Open(folder);
   if (!opened.ok()) return opened.status();
-  if (opened->file.complete) return RemoveLeftOvers(folder);
+  if (opened->file.complete) {
+    // Killed after its last transaction: all of it may still stand in the log.
+    FLOWSCOPE_RETURN_IF_ERROR(WorkLogIn(name, name));
+    return RemoveLeftOvers(folder);
+  }
   const std::vector<ValueRow> values = opened->payloads->Values();
   for (const auto& [number, rows] : ByShard(values)) {
     if (!Exists(folder + "/" + OpenShardName(number))) continue;
@@ -117,8 +121,10 @@ Status RepairTrace(const std::string& given) {
   }
   Result<Temporary> made = Temporary::PlainFile(name);
   if (!made.ok()) return made.status();
-  FLOWSCOPE_RETURN_IF_ERROR(WriteWholeDatabase(made->path(), opened->file.tables, {}, values,
-                                               opened->payloads->StatsRows()));
+  const std::vector<StatsRow> stats = opened->payloads->StatsRows();
+  FLOWSCOPE_RETURN_IF_ERROR(
+      WriteWholeDatabase(made->path(), {opened->file.tables, {}, values, stats}));
+  FLOWSCOPE_RETURN_IF_ERROR(SyncPath(made->path()));
   FLOWSCOPE_RETURN_IF_ERROR(WorkLogIn(name, name));
   FLOWSCOPE_RETURN_IF_ERROR(made->MoveTo(name));
   return RemoveLeftOvers(folder);

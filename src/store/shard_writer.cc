@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "store/crc32.h"
 #include "store/trace_format.h"
 
 namespace flowscope::store {
@@ -27,22 +28,25 @@ ShardLimits LimitsFor(size_t num_values) {
 Result<StoredValue> ShardWriter::Put(TensorId tensor, const Payload& payload) {
   StoredValue value;
   value.hash = ContentKeyOf(payload);
-  const auto known = by_hash_.find(value.hash);
-  if (known != by_hash_.end()) return known->second;
+  const uint32_t known =
+      by_hash_.Find(value.hash.low, [&](uint32_t at) { return stored_[at].hash == value.hash; });
+  if (known != SlotTable::kNone) return stored_[known];
   const Encoded encoded = Encode(payload, compress_);
   value.encoding = encoded.encoding;
   value.nbytes = encoded.bytes().size();
   value.entry = tensor;
-  if (file_.open() && Full(value.nbytes, payload.dims.size())) {
+  if (open_ && Full(value.nbytes, payload.dims.size())) {
     FLOWSCOPE_RETURN_IF_ERROR(CloseShard());
   }
-  if (!file_.open()) FLOWSCOPE_RETURN_IF_ERROR(OpenShard());
+  if (!open_) FLOWSCOPE_RETURN_IF_ERROR(OpenShard());
   FLOWSCOPE_RETURN_IF_ERROR(Pad());
   value.shard = num_shards_ - 1;
   value.offset = data_begin() + data_size_;
   header_.AddValue(value, payload.dtype, payload.dims, data_size_);
   FLOWSCOPE_RETURN_IF_ERROR(Append(encoded.bytes()));
-  by_hash_.emplace(value.hash, value);
+  by_hash_.Add(value.hash.low, static_cast<uint32_t>(stored_.size()),
+               [this](uint32_t at) { return stored_[at].hash.low; });
+  stored_.push_back(value);
   return value;
 }
 
@@ -53,19 +57,31 @@ bool ShardWriter::Full(uint64_t nbytes, size_t rank) const {
 
 Status ShardWriter::OpenShard() {
   if (num_shards_ >= kMaxShards) return Unsupported(folder_ + " has too many shards");
-  Result<File> file = File::Create(folder_ + "/" + OpenShardName(num_shards_));
-  if (!file.ok()) return file.status();
-  file_ = std::move(file).value();
+  FLOWSCOPE_RETURN_IF_ERROR(MakeFile());
+  open_ = true;
   ++num_shards_;
   header_ = ShardHeader();
   data_size_ = 0;
   syncing_ = 0;
+  crc_ = 0;
   // Room for the header, empty as yet.
   const uint64_t nbytes = limits_.header_bytes;
   std::string room(sizeof(nbytes) + nbytes, ' ');
   std::memcpy(room.data(), &nbytes, sizeof(nbytes));
   std::memcpy(room.data() + sizeof(nbytes), "{}", 2);
-  return file_.WriteAt(0, room.data(), room.size());
+  return file().WriteAt(base_, room.data(), room.size());
+}
+
+Status ShardWriter::MakeFile() {
+  if (zip_ != nullptr) {
+    const Result<uint64_t> begin = zip_->Begin(ShardName(num_shards_));
+    if (begin.ok()) base_ = *begin;
+    return begin.status();
+  }
+  Result<File> file = File::Create(folder_ + "/" + OpenShardName(num_shards_));
+  if (!file.ok()) return file.status();
+  file_ = std::move(file).value();
+  return Status::Ok();
 }
 
 Status ShardWriter::Pad() {
@@ -95,11 +111,13 @@ Status ShardWriter::Flush() {
   return status;
 }
 
+// Data comes in the order in which it lies there.
 Status ShardWriter::WriteData(uint64_t begin, std::string_view bytes) {
-  FLOWSCOPE_RETURN_IF_ERROR(file_.WriteAt(begin, bytes.data(), bytes.size()));
+  FLOWSCOPE_RETURN_IF_ERROR(file().WriteAt(base_ + begin, bytes.data(), bytes.size()));
+  if (zip_ != nullptr) crc_ = Crc32(crc_, bytes);
   const uint64_t end = begin + bytes.size();
-  if (!to_disk_ || end - syncing_ < kBytesToSync) return Status::Ok();
-  file_.BeginSync(syncing_, end - syncing_);
+  if (end - syncing_ < kBytesToSync) return Status::Ok();
+  file().BeginSync(base_ + syncing_, end - syncing_);
   syncing_ = end;
   return Status::Ok();
 }
@@ -109,14 +127,19 @@ Status ShardWriter::CloseShard() {
   std::string header = header_.Text();
   if (header.size() > limits_.header_bytes) return Internal("a shard's header has no room");
   header.resize(limits_.header_bytes, ' ');
-  FLOWSCOPE_RETURN_IF_ERROR(file_.WriteAt(sizeof(uint64_t), header.data(), header.size()));
-  if (to_disk_) FLOWSCOPE_RETURN_IF_ERROR(file_.Sync());
-  FLOWSCOPE_RETURN_IF_ERROR(file_.Close());
+  header.insert(0, reinterpret_cast<const char*>(&limits_.header_bytes), sizeof(uint64_t));
+  FLOWSCOPE_RETURN_IF_ERROR(file().WriteAt(base_, header.data(), header.size()));
+  open_ = false;
   ++num_closed_;
+  if (zip_ != nullptr) {
+    return zip_->End(header.size() + data_size_, CombineCrc32(Crc32(0, header), crc_, data_size_));
+  }
+  FLOWSCOPE_RETURN_IF_ERROR(file_.Sync());
+  FLOWSCOPE_RETURN_IF_ERROR(file_.Close());
   return Rename(folder_ + "/" + OpenShardName(num_shards_ - 1),
                 folder_ + "/" + ShardName(num_shards_ - 1));
 }
 
-Status ShardWriter::Finish() { return file_.open() ? CloseShard() : Status::Ok(); }
+Status ShardWriter::Finish() { return open_ ? CloseShard() : Status::Ok(); }
 
 }  // namespace flowscope::store

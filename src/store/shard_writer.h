@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <vector>
 
 #include "base/payload.h"
+#include "base/slot_table.h"
 #include "store/files.h"
 #include "store/shard_header.h"
+#include "store/zip_writer.h"
 
 namespace flowscope::store {
 
@@ -24,9 +26,12 @@ ShardLimits LimitsFor(size_t num_values);
 // written and the file takes its name. Not thread-safe.
 class ShardWriter {
  public:
-  // Without `to_disk` the shards are for a while only, and the disk is not waited for.
-  ShardWriter(std::string folder, ShardLimits limits, bool compress, bool to_disk = true)
-      : folder_(std::move(folder)), limits_(limits), compress_(compress), to_disk_(to_disk) {}
+  ShardWriter(std::string folder, ShardLimits limits, bool compress)
+      : folder_(std::move(folder)), limits_(limits), compress_(compress) {}
+  // Shards are entries of a zip, which outlives this and gets no others meanwhile; the disk is not
+  // waited for.
+  ShardWriter(ZipWriter& zip, ShardLimits limits, bool compress)
+      : limits_(limits), compress_(compress), zip_(&zip) {}
 
   Result<StoredValue> Put(TensorId tensor, const Payload& payload);
   // Everything that was put is in files of the system afterwards.
@@ -35,7 +40,7 @@ class ShardWriter {
   Status Finish();
 
   uint32_t num_shards() const { return num_shards_; }
-  // Shards that are whole and on the disk.
+  // Shards that are whole and, outside of a zip, on the disk.
   uint32_t num_closed() const { return num_closed_; }
 
  private:
@@ -43,6 +48,8 @@ class ShardWriter {
   Status CloseShard();
   Status Append(std::string_view bytes);
   Status WriteData(uint64_t begin, std::string_view bytes);
+  File& file() { return zip_ != nullptr ? zip_->file() : file_; }
+  Status MakeFile();
   Status Pad();
   bool Full(uint64_t nbytes, size_t rank) const;
   uint64_t data_begin() const { return sizeof(uint64_t) + limits_.header_bytes; }
@@ -50,15 +57,19 @@ class ShardWriter {
   std::string folder_;
   ShardLimits limits_;
   bool compress_ = false;
-  bool to_disk_ = true;
+  ZipWriter* zip_ = nullptr;
   File file_;
+  bool open_ = false;  // a shard is
+  uint64_t base_ = 0;  // where it begins in its file
+  uint32_t crc_ = 0;   // in a zip, of the data
   ShardHeader header_;
   std::string buffer_;  // appended and not yet written
   uint64_t data_size_ = 0;
   uint64_t syncing_ = 0;  // the disk has begun to take the file up to here
   uint32_t num_shards_ = 0;
   uint32_t num_closed_ = 0;
-  std::unordered_map<ContentKey, StoredValue, ContentKeyHash> by_hash_;
+  std::vector<StoredValue> stored_;  // each distinct value
+  SlotTable by_hash_;                // of stored_
 };
 
 }  // namespace flowscope::store

@@ -163,6 +163,14 @@ Result<Statement> Database::Prepare(const std::string& sql) {
   return statement;
 }
 
+Result<bool> Database::EmptyLog() {
+  Result<Statement> checkpoint = Prepare("PRAGMA wal_checkpoint(TRUNCATE)");
+  if (!checkpoint.ok()) return checkpoint.status();
+  const Result<bool> row = checkpoint->Step();
+  if (!row.ok()) return row;
+  return *row && checkpoint->Column(0).integer == 0;
+}
+
 Status Database::Close() {
   sqlite3* raw = database_.release();
   if (raw == nullptr || sqlite3_close(raw) == SQLITE_OK) return Status::Ok();

@@ -63,6 +63,9 @@ class Database {
 
   Status Execute(const std::string& sql);
   Result<Statement> Prepare(const std::string& sql);
+  // Works the write-ahead log in, waits for the disk and empties the log. False where somebody who
+  // reads does not allow it.
+  Result<bool> EmptyLog();
   const std::string& path() const { return path_; }
   Status Close();
 

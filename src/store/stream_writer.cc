@@ -9,7 +9,6 @@
 #include "store/file_payloads.h"
 #include "store/files.h"
 #include "store/process.h"
-#include "store/reader.h"
 #include "store/trace_format.h"
 #include "store/writer.h"
 
@@ -18,6 +17,7 @@ namespace {
 
 constexpr uint64_t kStreamHeaderBytes = kMaxHeaderBytes - sizeof(uint64_t);
 constexpr uint64_t kStreamShardBytes = uint64_t{256} << 20;
+constexpr int kBatchesPerCommit = 16;
 // Fewer wait until a batch comes along.
 constexpr int64_t kBytesToWakeFor = int64_t{4} << 20;
 // Small values count too: each is a handle and a place in the queue.
@@ -60,9 +60,10 @@ Result<WriteMark> StreamWriter::Prepare(const std::string& path, const StreamOpt
   StreamWriter first(made->path(), options, std::move(database).value(), made->TakeMark());
   Batch empty = BatchMaker().Make(TraceTables(), NowNs());
   FLOWSCOPE_RETURN_IF_ERROR(first.WriteBatch(empty));
-  first.tables_.Clear();
+  FLOWSCOPE_RETURN_IF_ERROR(first.Commit());
+  first.tables_.End();
   FLOWSCOPE_RETURN_IF_ERROR(first.database_->Close());
-  FLOWSCOPE_RETURN_IF_ERROR(MoveIntoPlace(*made, path, {false, options.overwrite, false}));
+  FLOWSCOPE_RETURN_IF_ERROR(MoveIntoPlace(*made, path, {options.overwrite, false}));
   return std::move(first.mark_);
 }
 
@@ -179,6 +180,8 @@ void StreamWriter::Run() {
     }
     for (; !taken.empty() && status().ok(); taken.pop_front()) WriteFirst(taken);
     taken.clear();
+    if (!status().ok()) continue;
+    if (const Status committed = Commit(); !committed.ok()) Fail(committed);
   }
 }
 
@@ -222,11 +225,21 @@ Status StreamWriter::CheckFolder() const {
   return IoError(path_ + " is not the folder any more that was made: it was removed or replaced");
 }
 
+// Begins a transaction, or goes on with one. Where many batches wait, one transaction for several
+// is cheaper.
 Status StreamWriter::WriteBatch(Batch& batch) {
+  if (uncommitted_ == 0) FLOWSCOPE_RETURN_IF_ERROR(database_->Execute("BEGIN"));
+  ++uncommitted_;
+  for (const RowBatch& rows : batch) FLOWSCOPE_RETURN_IF_ERROR(tables_.Write(*database_, rows));
+  values_told_ = values_.size();
+  stats_told_ = stats_.size();
+  return uncommitted_ < kBatchesPerCommit ? Status::Ok() : Commit();
+}
+
+Status StreamWriter::Commit() {
+  if (std::exchange(uncommitted_, 0) == 0) return Status::Ok();
   FLOWSCOPE_RETURN_IF_ERROR(CheckFolder());
   FLOWSCOPE_RETURN_IF_ERROR(shards_.Flush());
-  FLOWSCOPE_RETURN_IF_ERROR(database_->Execute("BEGIN"));
-  for (const RowBatch& rows : batch) FLOWSCOPE_RETURN_IF_ERROR(tables_.Write(*database_, rows));
   FLOWSCOPE_RETURN_IF_ERROR(WriteOwnRows());
   FLOWSCOPE_RETURN_IF_ERROR(tables_.WriteProgress(*database_));
   FLOWSCOPE_RETURN_IF_ERROR(database_->Execute("COMMIT"));
@@ -236,17 +249,17 @@ Status StreamWriter::WriteBatch(Batch& batch) {
   return database_->Execute("PRAGMA wal_checkpoint(PASSIVE)");
 }
 
-// Rows stay until the end: they are written once more then.
-// Values and statistics of the tensors that this batch and those before it have told.
+// Values and statistics of the tensors that the batches so far have told. They stay until the end,
+// where each is looked at once more.
 Status StreamWriter::WriteOwnRows() {
   RowBatch payloads(PayloadsShape());
-  for (; values_committed_ < values_.size(); ++values_committed_) {
+  for (; values_committed_ < values_told_; ++values_committed_) {
     payloads.ids.push_back(values_[values_committed_].tensor);
     const StoredValue& value = values_[values_committed_].value;
     AppendPayloadCells(value, payloads.OwnText(value.hash.Hex()), payloads.cells);
   }
   RowBatch stats(StatsShape());
-  for (; stats_committed_ < stats_.size(); ++stats_committed_) {
+  for (; stats_committed_ < stats_told_; ++stats_committed_) {
     stats.ids.push_back(stats_[stats_committed_].tensor);
     AppendStatsCells(stats_[stats_committed_].stats, stats.cells);
   }
@@ -260,31 +273,48 @@ void StreamWriter::SortRows() {
   std::sort(stats_.begin(), stats_.end(), by_tensor);
 }
 
-// The structure once more, as trace.save writes it: rows that changed in place, and checksums.
-Status StreamWriter::WriteWhole(const TraceTables& tables) {
+// What changed in place since it was committed, and checksums. From the last COMMIT on the folder
+// counts as complete: shards have their names before that.
+Status StreamWriter::FinishInPlace(const TraceTables& tables) {
   SortRows();
-  const std::string name = path_ + "/" + std::string(kDatabaseName);
-  Result<Temporary> made = Temporary::PlainFile(name);
-  if (!made.ok()) return made.status();
+  const RowsBefore before = tables_.End();
   FLOWSCOPE_RETURN_IF_ERROR(
-      WriteWholeDatabase(made->path(), tables, {configs_, {}, {}}, values_, stats_));
-  FLOWSCOPE_RETURN_IF_ERROR(CheckFolder());
-  FLOWSCOPE_RETURN_IF_ERROR(made->MoveTo(name));
-  return SyncPath(path_);
+      FinishDatabase(*database_, before, {tables, {configs_, {}, {}}, values_, stats_}));
+  return WorkLogIn();
 }
 
-// The database is whole and without a log beside it before it is replaced: a kill in between leaves
-// one of the two.
+// A log that cannot be worked in, since somebody reads the database or the disk is full, stays
+// beside it, as it does where the process is killed here: readers and repair find it.
+Status StreamWriter::WorkLogIn() {
+  const std::string name = database_->path();
+  const Result<bool> emptied = database_->EmptyLog();
+  if (!emptied.ok() || !*emptied) return SyncPath(name + "-wal");
+  // What is left to change is a few bytes in one sector of a file that is on the disk.
+  const Status ended = database_->Execute("PRAGMA synchronous=OFF; PRAGMA journal_mode=DELETE;");
+  if (!ended.ok()) return SyncPath(name + "-wal");
+  FLOWSCOPE_RETURN_IF_ERROR(database_->Close());
+  return SyncPath(name);
+}
+
+// What was recorded is committed before anything that takes time.
 Status StreamWriter::Close(const TraceTables& tables) {
   FLOWSCOPE_RETURN_IF_ERROR(status());
   Batch rest = batches_.Make(tables, NowNs());
   FLOWSCOPE_RETURN_IF_ERROR(WriteBatch(rest));
+  FLOWSCOPE_RETURN_IF_ERROR(Commit());
   FLOWSCOPE_RETURN_IF_ERROR(shards_.Finish());
-  tables_.Clear();
-  FLOWSCOPE_RETURN_IF_ERROR(
-      database_->Execute("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE;"));
-  FLOWSCOPE_RETURN_IF_ERROR(database_->Close());
-  return WriteWhole(tables);
+  FLOWSCOPE_RETURN_IF_ERROR(SyncPath(path_));
+  FLOWSCOPE_RETURN_IF_ERROR(CheckFolder());
+  FLOWSCOPE_RETURN_IF_ERROR(FinishInPlace(tables));
+  return SyncPath(path_);
+}
+
+// Every value that is whole in a file, also of a recording that could not be finished.
+Result<std::shared_ptr<const FilePayloads>> StreamWriter::OpenKept(const TraceTables& tables) {
+  SortRows();
+  const Result<std::unique_ptr<Container>> container = OpenFolder(path_);
+  if (!container.ok()) return container.status();
+  return FilePayloads::Open(**container, {tables, {}, values_, stats_}, status().ok());
 }
 
 StreamWriter::Kept StreamWriter::Finish(const TraceTables& tables) {
@@ -296,7 +326,7 @@ StreamWriter::Kept StreamWriter::Finish(const TraceTables& tables) {
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
   if (const Status status = Close(tables); !status.ok()) Fail(status);
-  tables_.Clear();
+  tables_.End();
   database_.reset();
   const Status same = CheckFolder();
   mark_.Release();
@@ -306,7 +336,7 @@ StreamWriter::Kept StreamWriter::Finish(const TraceTables& tables) {
     Fail(same);
     return kept;
   }
-  const auto payloads = OpenPayloads(path_, tables);
+  const auto payloads = OpenKept(tables);
   if (!payloads.ok()) {
     Fail(payloads.status());
     return kept;

@@ -21,6 +21,8 @@
 
 namespace flowscope::store {
 
+class FilePayloads;
+
 struct StreamOptions {
   int64_t max_pending = int64_t{256} << 20;  // bytes of values that wait to be written
   bool overwrite = false;
@@ -28,8 +30,8 @@ struct StreamOptions {
 };
 
 // Bytes first, then the rows that name them: a process that is killed leaves a folder that
-// OpenTrace reads, with everything that was committed. Nothing waits for the disk itself, so a
-// power failure can lose more.
+// OpenTrace reads, with everything that was committed. The end is one more transaction, which makes
+// the database that was streamed the finished one where it stands.
 class StreamWriter : public EventSink {
  public:
   // Makes the folder; fails where that cannot be.
@@ -73,10 +75,13 @@ class StreamWriter : public EventSink {
   Status Write(Job& job);
   Status WriteValue(Value& value);
   Status WriteBatch(Batch& batch);
+  Status Commit();
   Status WriteOwnRows();
   Status Close(const TraceTables& tables);
-  Status WriteWhole(const TraceTables& tables);
+  Status FinishInPlace(const TraceTables& tables);
+  Status WorkLogIn();
   void SortRows();
+  Result<std::shared_ptr<const FilePayloads>> OpenKept(const TraceTables& tables);
 
   std::string path_;
   StreamOptions options_;
@@ -91,6 +96,9 @@ class StreamWriter : public EventSink {
   std::vector<StatsRow> stats_;
   std::vector<bool> has_value_;  // by tensor, whether it has a row in values_
   std::vector<bool> has_stats_;
+  int uncommitted_ = 0;     // batches of the transaction that is open
+  size_t values_told_ = 0;  // those whose tensors were in a batch
+  size_t stats_told_ = 0;
   size_t values_committed_ = 0;
   size_t stats_committed_ = 0;
   uint32_t closed_shards_ = 0;  // that were there at the last checkpoint

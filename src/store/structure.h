@@ -17,17 +17,32 @@ struct StructureExtras {
   std::vector<std::string> notes;           // after the trace's own
 };
 
-// Writes all tables of the structure. `written` collects what the checksums will say.
-Status WriteStructure(Database& database, const TraceTables& tables, const StructureExtras& extras,
-                      std::vector<TableWriter>& written);
+// The tables of a trace that is written as a whole, in the order in which they are begun.
+class TablesWriter {
+ public:
+  // Where tables stand already `before` is told; it outlives the writer.
+  explicit TablesWriter(Database& database, const RowsBefore* before = nullptr)
+      : database_(database), before_(before) {}
+
+  // Valid until the next one is begun.
+  Result<TableWriter*> Begin(const TableShape& shape);
+  // After the last table, the last thing that is written: what the checksums say of all of them.
+  // From then on the file counts as complete.
+  Status WriteChecksums();
+
+ private:
+  Database& database_;
+  const RowsBefore* before_;
+  std::vector<TableWriter> written_;
+};
+
+// Writes all tables of the structure.
+Status WriteStructure(TablesWriter& tables, const TraceTables& rows, const StructureExtras& extras);
 // What a file says of its tables: under the first name when it is complete, under the other one for
 // what was committed so far.
 inline constexpr std::string_view kChecksumsTable = "checksums";
 inline constexpr std::string_view kProgressTable = "progress";
 TableShape ChecksumsShape(std::string_view name);
-
-// The last thing that is written: from then on the file counts as complete.
-Status WriteChecksums(Database& database, const std::vector<TableWriter>& written);
 
 // "[1,3]" of a shape as the pool has it.
 std::string DimsText(std::string_view dims_bytes);

@@ -18,9 +18,8 @@ TableShape OneColumn(std::string name, std::string column, std::string type) {
 
 class StructureWriter {
  public:
-  StructureWriter(Database& database, const TraceTables& tables, const StructureExtras& extras,
-                  std::vector<TableWriter>& written)
-      : database_(database), tables_(tables), extras_(extras), written_(written) {}
+  StructureWriter(TablesWriter& writer, const TraceTables& tables, const StructureExtras& extras)
+      : writer_(writer), tables_(tables), extras_(extras) {}
 
   Status Write() {
     FLOWSCOPE_RETURN_IF_ERROR(WriteStrings());
@@ -37,16 +36,9 @@ class StructureWriter {
   }
 
  private:
-  Result<TableWriter*> Start(const TableShape& shape) {
-    Result<TableWriter> table = TableWriter::Create(database_, shape);
-    if (!table.ok()) return table.status();
-    written_.push_back(std::move(table).value());
-    return &written_.back();
-  }
-
   // Configurations that were asked for only now follow the strings of the recording.
   Status WriteStrings() {
-    Result<TableWriter*> strings = Start(OneColumn("strings", "text", "TEXT"));
+    Result<TableWriter*> strings = writer_.Begin(OneColumn("strings", "text", "TEXT"));
     if (!strings.ok()) return strings.status();
     const auto count = static_cast<uint32_t>(tables_.strings.size());
     for (uint32_t id = 0; id < count; ++id) {
@@ -66,7 +58,7 @@ class StructureWriter {
       if (added.size() == before) continue;
       FLOWSCOPE_RETURN_IF_ERROR((*strings)->Add(configs_[i], {TextCell(text)}));
     }
-    Result<TableWriter*> attrs = Start(OneColumn("attrs", "bytes", "BLOB"));
+    Result<TableWriter*> attrs = writer_.Begin(OneColumn("attrs", "bytes", "BLOB"));
     if (!attrs.ok()) return attrs.status();
     for (uint32_t id = 0; id < tables_.attrs.size(); ++id) {
       FLOWSCOPE_RETURN_IF_ERROR((*attrs)->Add(id, {BytesCell(tables_.attrs.View(id))}));
@@ -75,7 +67,7 @@ class StructureWriter {
   }
 
   Status WriteShapes() {
-    Result<TableWriter*> shapes = Start(OneColumn("shapes", "dims", "TEXT"));
+    Result<TableWriter*> shapes = writer_.Begin(OneColumn("shapes", "dims", "TEXT"));
     if (!shapes.ok()) return shapes.status();
     for (uint32_t id = 0; id < tables_.dims_pool.size(); ++id) {
       const std::string text = DimsText(tables_.dims_pool.View(id));
@@ -99,7 +91,7 @@ class StructureWriter {
 
   template <typename Record>
   Status WriteRows(const char* name, const std::vector<Record>& rows) {
-    Result<TableWriter*> table = Start(ShapeOfTable<Record>(name));
+    Result<TableWriter*> table = writer_.Begin(ShapeOfTable<Record>(name));
     if (!table.ok()) return table.status();
     Cells cells;
     for (size_t id = 0; id < rows.size(); ++id) {
@@ -112,7 +104,7 @@ class StructureWriter {
   }
 
   Status WriteList(const char* name, const char* column, const std::vector<uint32_t>& ids) {
-    Result<TableWriter*> table = Start(OneColumn(name, column, "INTEGER"));
+    Result<TableWriter*> table = writer_.Begin(OneColumn(name, column, "INTEGER"));
     if (!table.ok()) return table.status();
     for (size_t i = 0; i < ids.size(); ++i) {
       FLOWSCOPE_RETURN_IF_ERROR((*table)->Add(static_cast<int64_t>(i), {IntegerCell(ids[i])}));
@@ -121,7 +113,7 @@ class StructureWriter {
   }
 
   Status WriteNotes() {
-    Result<TableWriter*> table = Start(OneColumn("notes", "text", "TEXT"));
+    Result<TableWriter*> table = writer_.Begin(OneColumn("notes", "text", "TEXT"));
     if (!table.ok()) return table.status();
     int64_t id = 0;
     for (const auto* notes : {&tables_.info.notes, &extras_.notes}) {
@@ -133,7 +125,7 @@ class StructureWriter {
   }
 
   Status WriteInfo() {
-    Result<TableWriter*> table = Start(InfoShape());
+    Result<TableWriter*> table = writer_.Begin(InfoShape());
     if (!table.ok()) return table.status();
     int64_t id = 0;
     Status status = (*table)->Add(id++, {TextCell("format"), IntegerCell(kFormatNumber)});
@@ -149,10 +141,9 @@ class StructureWriter {
     return status;
   }
 
-  Database& database_;
+  TablesWriter& writer_;
   const TraceTables& tables_;
   const StructureExtras& extras_;
-  std::vector<TableWriter>& written_;
   std::vector<StringId> configs_;
 };
 
@@ -166,9 +157,9 @@ std::string DimsText(std::string_view dims_bytes) {
 
 TableShape InfoShape() { return {"info", {{"id", "INTEGER"}, {"key", "TEXT"}, {"value", ""}}}; }
 
-Status WriteStructure(Database& database, const TraceTables& tables, const StructureExtras& extras,
-                      std::vector<TableWriter>& written) {
-  return StructureWriter(database, tables, extras, written).Write();
+Status WriteStructure(TablesWriter& tables, const TraceTables& rows,
+                      const StructureExtras& extras) {
+  return StructureWriter(tables, rows, extras).Write();
 }
 
 TableShape ChecksumsShape(std::string_view name) {
@@ -180,11 +171,19 @@ TableShape ChecksumsShape(std::string_view name) {
            {"columns", "TEXT"}}};
 }
 
-Status WriteChecksums(Database& database, const std::vector<TableWriter>& written) {
-  Result<TableWriter> table = TableWriter::Create(database, ChecksumsShape(kChecksumsTable));
+Result<TableWriter*> TablesWriter::Begin(const TableShape& shape) {
+  Result<TableWriter> table = TableWriter::Create(database_, shape, before_);
+  if (!table.ok()) return table.status();
+  written_.push_back(std::move(table).value());
+  return &written_.back();
+}
+
+Status TablesWriter::WriteChecksums() {
+  Result<TableWriter> table = TableWriter::Create(database_, ChecksumsShape(kChecksumsTable));
   if (!table.ok()) return table.status();
   int64_t id = 0;
-  for (const TableWriter& other : written) {
+  for (TableWriter& other : written_) {
+    FLOWSCOPE_RETURN_IF_ERROR(other.End(database_));
     const std::string hex = other.Hex();
     FLOWSCOPE_RETURN_IF_ERROR(
         table->Add(id++, {TextCell(other.name()), IntegerCell(other.num_rows()), TextCell(hex),

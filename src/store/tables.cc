@@ -5,6 +5,8 @@
 namespace flowscope::store {
 namespace {
 
+constexpr std::string_view kCreateTable = "CREATE TABLE ";
+
 // Length of the UTF-8 sequence at `at`, 0 where there is none.
 size_t Utf8Length(std::string_view text, size_t at) {
   const auto byte = [&text](size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -47,14 +49,24 @@ Cell TextCell(std::string_view text) {
   return cell;
 }
 
-Result<TableWriter> TableWriter::Create(Database& database, const TableShape& shape) {
-  FLOWSCOPE_RETURN_IF_ERROR(database.Execute(CreateTableText(shape)));
+Result<Statement> PrepareTable(Database& database, const TableShape& shape) {
+  std::string create = CreateTableText(shape);
+  create.insert(kCreateTable.size(), "IF NOT EXISTS ");
+  FLOWSCOPE_RETURN_IF_ERROR(database.Execute(create));
   std::string marks = "?";
   for (size_t i = 1; i < shape.columns.size(); ++i) marks += ", ?";
-  Result<Statement> insert =
-      database.Prepare(fmt::format("INSERT INTO \"{}\" VALUES({})", shape.name, marks));
+  return database.Prepare(
+      fmt::format("INSERT OR REPLACE INTO \"{}\" VALUES({})", shape.name, marks));
+}
+
+Result<TableWriter> TableWriter::Create(Database& database, const TableShape& shape,
+                                        const RowsBefore* before) {
+  Result<Statement> insert = PrepareTable(database, shape);
   if (!insert.ok()) return insert.status();
   TableWriter writer;
+  if (before != nullptr && before->contains(shape.name)) {
+    writer.before_ = &before->find(shape.name)->second;
+  }
   writer.insert_ = std::move(insert).value();
   writer.name_ = shape.name;
   writer.columns_ = ColumnNames(shape);
@@ -63,14 +75,24 @@ Result<TableWriter> TableWriter::Create(Database& database, const TableShape& sh
 
 Status TableWriter::Add(int64_t id, const std::vector<Cell>& cells) {
   const Cell key = IntegerCell(id);
-  digest_.Add(key);
-  insert_.Bind(0, key);
-  for (size_t i = 0; i < cells.size(); ++i) {
-    digest_.Add(cells[i]);
-    insert_.Bind(static_cast<int>(i) + 1, cells[i]);
-  }
+  const std::string_view row = row_.Of(key, cells);
+  digest_.Add(row);
   ++num_rows_;
+  end_ = id + 1;
+  if (Stands(id, row)) return Status::Ok();
+  insert_.Bind(0, key);
+  for (size_t i = 0; i < cells.size(); ++i) insert_.Bind(static_cast<int>(i) + 1, cells[i]);
   return insert_.Run();
+}
+
+bool TableWriter::Stands(int64_t id, std::string_view row) const {
+  const auto at = static_cast<size_t>(id);
+  return before_ != nullptr && at < before_->size() && (*before_)[at] == HashOfRow(row);
+}
+
+Status TableWriter::End(Database& database) {
+  if (before_ == nullptr || before_->size() <= static_cast<size_t>(end_)) return Status::Ok();
+  return database.Execute(fmt::format("DELETE FROM \"{}\" WHERE rowid >= {}", name_, end_));
 }
 
 Result<TableReader> TableReader::Open(Database& database, const TableShape& shape, bool by_row) {
@@ -104,11 +126,12 @@ Result<bool> TableReader::Next() {
 }
 
 void TableReader::HashRow() {
+  const std::string_view row = row_.Of(cells_.front(), std::span<const Cell>(cells_).subspan(1));
   if (by_row_) {
-    sum_.Add(hasher_.Hash(cells_.front(), std::span<const Cell>(cells_).subspan(1)));
-    return;
+    sum_.Add(HashOfRow(row));
+  } else {
+    digest_.Add(row);
   }
-  for (const Cell& cell : cells_) digest_.Add(cell);
 }
 
 int TableReader::Find(std::string_view column) const {

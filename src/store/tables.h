@@ -39,13 +39,25 @@ Cell TextCell(std::string_view text);
 // Names with commas.
 std::string ColumnNames(const TableShape& shape);
 
-// Creates the table and adds rows. Rows must come in the order of their ids.
+// Makes the table where it is not there, and a statement that adds a row of it: the id, then the
+// other columns. A row that has the id already is replaced.
+Result<Statement> PrepareTable(Database& database, const TableShape& shape);
+
+// Rows that stand in tables already, by the name of the table.
+using RowsBefore = std::map<std::string, RowHashes, std::less<>>;
+
+// Makes a table, or makes it what it has to be: rows that stand there as they are given are not
+// touched. Rows must come in the order of their ids.
 class TableWriter {
  public:
-  static Result<TableWriter> Create(Database& database, const TableShape& shape);
+  // `before`, where the tables are not new, outlives the writer.
+  static Result<TableWriter> Create(Database& database, const TableShape& shape,
+                                    const RowsBefore* before = nullptr);
 
   // `cells` are the row's columns after the id.
   Status Add(int64_t id, const std::vector<Cell>& cells);
+  // After the last row: what stood behind it is removed.
+  Status End(Database& database);
 
   const std::string& name() const { return name_; }
   int64_t num_rows() const { return num_rows_; }
@@ -53,11 +65,16 @@ class TableWriter {
   std::string Hex() const { return digest_.Hex(); }
 
  private:
+  bool Stands(int64_t id, std::string_view row) const;
+
   Statement insert_;
   Digest digest_;
+  RowBytes row_;
+  const RowHashes* before_ = nullptr;
   std::string name_;
   std::string columns_;
   int64_t num_rows_ = 0;
+  int64_t end_ = 0;  // the id after the last one
 };
 
 // What a file says of one of its tables.
@@ -98,7 +115,7 @@ class TableReader {
   TableShape shape_;
   Statement select_;
   Digest digest_;
-  RowHasher hasher_;
+  RowBytes row_;
   RowSum sum_;
   bool by_row_ = false;
   std::vector<Cell> cells_;

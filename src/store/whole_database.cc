@@ -1,14 +1,16 @@
 #include "store/whole_database.h"
 
+#include <fmt/format.h>
+
 #include "store/file_payloads.h"
 #include "store/files.h"
 
 namespace flowscope::store {
 namespace {
 
-Status WriteValues(Database& database, const std::vector<ValueRow>& values,
-                   std::vector<PayloadState>& states, std::vector<TableWriter>& written) {
-  Result<TableWriter> table = TableWriter::Create(database, PayloadsShape());
+Status WriteValues(TablesWriter& writer, const std::vector<ValueRow>& values,
+                   std::vector<PayloadState>& states) {
+  const Result<TableWriter*> table = writer.Begin(PayloadsShape());
   if (!table.ok()) return table.status();
   std::vector<Cell> cells;
   for (const ValueRow& row : values) {
@@ -16,49 +18,60 @@ Status WriteValues(Database& database, const std::vector<ValueRow>& values,
     cells.clear();
     const std::string hash = row.value.hash.Hex();
     AppendPayloadCells(row.value, TextCell(hash), cells);
-    FLOWSCOPE_RETURN_IF_ERROR(table->Add(row.tensor, cells));
+    FLOWSCOPE_RETURN_IF_ERROR((*table)->Add(row.tensor, cells));
     states[row.tensor] = PayloadState::kKept;
   }
-  written.push_back(std::move(table).value());
   return Status::Ok();
 }
 
-Status WriteStats(Database& database, const std::vector<StatsRow>& stats,
-                  std::vector<TableWriter>& written) {
-  Result<TableWriter> table = TableWriter::Create(database, StatsShape());
+Status WriteStats(TablesWriter& writer, const std::vector<StatsRow>& stats) {
+  const Result<TableWriter*> table = writer.Begin(StatsShape());
   if (!table.ok()) return table.status();
   std::vector<Cell> cells;
   for (const StatsRow& row : stats) {
     cells.clear();
     AppendStatsCells(row.stats, cells);
-    FLOWSCOPE_RETURN_IF_ERROR(table->Add(row.tensor, cells));
+    FLOWSCOPE_RETURN_IF_ERROR((*table)->Add(row.tensor, cells));
   }
-  written.push_back(std::move(table).value());
   return Status::Ok();
+}
+
+Status WriteTables(TablesWriter& writer, WholeTrace& trace) {
+  std::vector<PayloadState>& states = trace.extras.states;
+  states.clear();
+  for (const TensorRecord& tensor : trace.tables.tensors) {
+    const bool kept = tensor.state == PayloadState::kKept;
+    states.push_back(kept ? PayloadState::kNotKept : tensor.state);
+  }
+  FLOWSCOPE_RETURN_IF_ERROR(WriteValues(writer, trace.values, states));
+  FLOWSCOPE_RETURN_IF_ERROR(WriteStats(writer, trace.stats));
+  FLOWSCOPE_RETURN_IF_ERROR(WriteStructure(writer, trace.tables, trace.extras));
+  return writer.WriteChecksums();
 }
 
 }  // namespace
 
-Status WriteWholeDatabase(const std::string& path, const TraceTables& tables,
-                          StructureExtras extras, const std::vector<ValueRow>& values,
-                          const std::vector<StatsRow>& stats) {
+Status WriteWholeDatabase(const std::string& path, WholeTrace trace) {
   Result<Database> database = Database::Create(path, false);
   if (!database.ok()) return database.status();
   FLOWSCOPE_RETURN_IF_ERROR(database->Execute("BEGIN"));
-  extras.states.clear();
-  for (const TensorRecord& tensor : tables.tensors) {
-    const bool kept = tensor.state == PayloadState::kKept;
-    extras.states.push_back(kept ? PayloadState::kNotKept : tensor.state);
+  {
+    TablesWriter writer(*database);  // its statements end before their database
+    FLOWSCOPE_RETURN_IF_ERROR(WriteTables(writer, trace));
   }
-  std::vector<TableWriter> written;
-  FLOWSCOPE_RETURN_IF_ERROR(WriteValues(*database, values, extras.states, written));
-  FLOWSCOPE_RETURN_IF_ERROR(WriteStats(*database, stats, written));
-  FLOWSCOPE_RETURN_IF_ERROR(WriteStructure(*database, tables, extras, written));
-  FLOWSCOPE_RETURN_IF_ERROR(WriteChecksums(*database, written));
   FLOWSCOPE_RETURN_IF_ERROR(database->Execute("COMMIT"));
-  written.clear();  // statements end before their database
-  FLOWSCOPE_RETURN_IF_ERROR(database->Close());
-  return SyncPath(path);
+  return database->Close();
+}
+
+Status FinishDatabase(Database& database, const RowsBefore& before, WholeTrace trace) {
+  FLOWSCOPE_RETURN_IF_ERROR(database.Execute("BEGIN"));
+  {
+    TablesWriter writer(database, &before);
+    FLOWSCOPE_RETURN_IF_ERROR(WriteTables(writer, trace));
+  }
+  FLOWSCOPE_RETURN_IF_ERROR(
+      database.Execute(fmt::format("DROP TABLE IF EXISTS \"{}\"", kProgressTable)));
+  return database.Execute("COMMIT");
 }
 
 }  // namespace flowscope::store

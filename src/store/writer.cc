@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -18,34 +19,30 @@ constexpr size_t kMaxNotes = 8;
 
 bool IsZipPath(const std::string& path) { return path.ends_with(kZipSuffix); }
 
+size_t CountKept(const Trace& trace) {
+  const auto& tensors = trace.tables().tensors;
+  return static_cast<size_t>(std::count_if(
+      tensors.begin(), tensors.end(),
+      [](const TensorRecord& tensor) { return tensor.state == PayloadState::kKept; }));
+}
+
 class Saver {
  public:
-  // `to_disk`: the folder is what stays, not what a zip is made of.
-  Saver(const Trace& trace, const SaveOptions& options, const std::string& folder, bool to_disk)
-      : trace_(trace),
-        options_(options),
-        folder_(folder),
-        shards_(folder, LimitsFor(CountKept()), options.compress, to_disk) {
+  Saver(const Trace& trace, const SaveOptions& options, ShardWriter shards)
+      : trace_(trace), options_(options), shards_(std::move(shards)) {
     extras_.module_configs = options.module_configs;
   }
 
-  Status Save() {
+  // The values into the shards, the rest into a new database.
+  Status Save(const std::string& database) {
     FLOWSCOPE_RETURN_IF_ERROR(SaveValues());
     for (TensorId id = 0; id < trace_.tables().tensors.size(); ++id) {
       if (const std::optional<Stats> stats = trace_.StoredStats(id)) stats_.push_back({id, *stats});
     }
-    return WriteWholeDatabase(folder_ + "/" + std::string(kDatabaseName), trace_.tables(), extras_,
-                              values_, stats_);
+    return WriteWholeDatabase(database, {trace_.tables(), extras_, values_, stats_});
   }
 
  private:
-  size_t CountKept() const {
-    const auto& tensors = trace_.tables().tensors;
-    return static_cast<size_t>(std::count_if(
-        tensors.begin(), tensors.end(),
-        [](const TensorRecord& tensor) { return tensor.state == PayloadState::kKept; }));
-  }
-
   Status SaveValues() {
     for (TensorId id = 0; id < trace_.tables().tensors.size(); ++id) {
       if (trace_.tensor(id).state != PayloadState::kKept) continue;
@@ -74,12 +71,33 @@ class Saver {
 
   const Trace& trace_;
   const SaveOptions& options_;
-  std::string folder_;
   ShardWriter shards_;
   StructureExtras extras_;
   std::vector<ValueRow> values_;
   std::vector<StatsRow> stats_;
 };
+
+Status SaveFolder(const Trace& trace, const SaveOptions& options, const std::string& folder) {
+  const std::string database = folder + "/" + std::string(kDatabaseName);
+  const ShardLimits limits = LimitsFor(CountKept(trace));
+  Saver saver(trace, options, ShardWriter(folder, limits, options.compress));
+  FLOWSCOPE_RETURN_IF_ERROR(saver.Save(database));
+  return SyncPath(database);
+}
+
+// Values go straight into the zip. SQLite wants a file of its own, which then follows them.
+Status SaveZip(const Trace& trace, const SaveOptions& options, const std::string& folder,
+               const std::string& path) {
+  const std::string database = folder + "/" + std::string(kDatabaseName);
+  Result<File> file = File::Create(path);
+  if (!file.ok()) return file.status();
+  ZipWriter zip(std::move(file).value());
+  const ShardLimits limits = LimitsFor(CountKept(trace));
+  Saver saver(trace, options, ShardWriter(zip, limits, options.compress));
+  FLOWSCOPE_RETURN_IF_ERROR(saver.Save(database));
+  FLOWSCOPE_RETURN_IF_ERROR(zip.AddFile(std::string(kDatabaseName), database));
+  return zip.Finish();
+}
 
 }  // namespace
 
@@ -124,14 +142,8 @@ Status Place(const std::string& made, const std::string& path, const Placing& pl
 
 }  // namespace
 
-// A zip is made inside of the folder, so that one mark covers both.
 Status MoveIntoPlace(Temporary& made, const std::string& path, const Placing& placing) {
-  std::string from = made.path();
-  if (placing.zip) {
-    from += "/.zip";
-    FLOWSCOPE_RETURN_IF_ERROR(WriteZip(made.path(), from));
-  }
-  FLOWSCOPE_RETURN_IF_ERROR(Place(from, path, placing));
+  FLOWSCOPE_RETURN_IF_ERROR(Place(made.path(), path, placing));
   return made.Remove();
 }
 
@@ -141,9 +153,16 @@ Status SaveTrace(const Trace& trace, const std::string& given, const SaveOptions
   RemoveAbandoned(path);
   Result<Temporary> made = Temporary::Folder(path);
   if (!made.ok()) return made.status();
-  const bool zip = IsZipPath(WithoutTrailingSlash(given));
-  FLOWSCOPE_RETURN_IF_ERROR(Saver(trace, options, made->path(), !zip).Save());
-  return MoveIntoPlace(*made, path, {zip, options.overwrite, true});
+  const Placing placing{options.overwrite, true};
+  if (!IsZipPath(WithoutTrailingSlash(given))) {
+    FLOWSCOPE_RETURN_IF_ERROR(SaveFolder(trace, options, made->path()));
+    return MoveIntoPlace(*made, path, placing);
+  }
+  // Inside of the folder, so that one mark covers both.
+  const std::string zip = made->path() + "/.zip";
+  FLOWSCOPE_RETURN_IF_ERROR(SaveZip(trace, options, made->path(), zip));
+  FLOWSCOPE_RETURN_IF_ERROR(Place(zip, path, placing));
+  return made->Remove();
 }
 
 }  // namespace flowscope::store

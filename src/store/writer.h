@@ -25,10 +25,8 @@ Status SaveTrace(const Trace& trace, const std::string& path, const SaveOptions&
 // Whether `path` is a folder or zip as SaveTrace writes it, told by its name and its parts.
 bool LooksLikeTrace(const std::string& path);
 
-// Puts the folder where `path` says, renamed or packed into a zip, and waits for the disk. What was
-// there before is gone then.
+// Puts the folder where `path` says and waits for the disk. What was there before is gone then.
 struct Placing {
-  bool zip = false;
   bool overwrite = false;
   bool finished = true;  // else only that the name is there is waited for
 };

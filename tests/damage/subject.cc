@@ -110,6 +110,33 @@ void WaitFor(size_t ops, const std::string& path) {
   Broken("not all was committed");
 }
 
+// Tells the values of tensors from `told` on.
+void TellValues(TraceMaker& m, EventSink& sink, TensorId& told) {
+  for (; told < m.tables().tensors.size(); ++told) {
+    const Result<Payload> value = m.payloads().Read(told);
+    if (value.ok()) sink.OnValue(told, 16, [value] { return *value; });
+  }
+}
+
+// A recording that ended: its database is the one that was streamed.
+Subject Streamed(const std::string& folder) {
+  Subject subject{"streamed.flow", folder + "/streamed.flow", {}, 0, {}};
+  auto writer = store::StreamWriter::Create(subject.path, {});
+  Require(writer.status());
+  TraceMaker m;
+  TensorId told = 0;
+  Record(m, [&] {
+    TellValues(m, **writer, told);
+    (*writer)->OnProgress(m.tables());
+  });
+  const auto trace = m.Finish();
+  (*writer)->Finish(trace->tables());
+  Require((*writer)->status());
+  AddFiles(subject);
+  subject.states.push_back(Now(subject.path));
+  return subject;
+}
+
 // A copy of what stands there while the recording goes on: database, log and an open shard.
 Subject CutOff(const std::string& folder) {
   Subject subject{"cut.flow", folder + "/cut.flow", {}, 0, {}};
@@ -127,10 +154,7 @@ Subject CutOff(const std::string& folder) {
     subject.states.push_back(Now(live));
   };
   Record(m, [&] {
-    for (; told < m.tables().tensors.size(); ++told) {
-      const Result<Payload> value = m.payloads().Read(told);
-      if (value.ok()) (*writer)->OnValue(told, 16, [value] { return *value; });
-    }
+    TellValues(m, **writer, told);
     if (++calls == kCallsInFirstBatch) commit();
   });
   commit();
@@ -186,6 +210,7 @@ std::vector<Subject> MakeSubjects(const std::string& folder) {
   subjects.push_back(Saved(folder, "plain.flow", false));
   subjects.push_back(Saved(folder, "packed.flow", true));
   subjects.push_back(Saved(folder, "plain.flow.zip", false));
+  subjects.push_back(Streamed(folder));
   subjects.push_back(CutOff(folder));
   subjects.push_back(WorkedIn(subjects.back(), folder));
   return subjects;

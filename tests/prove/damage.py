@@ -1,9 +1,9 @@
 """A saved trace that is cut or has a bit flipped, anywhere, is refused or gives what was saved.
 
-A folder, the same compressed and as a zip, and two folders whose recording was cut off; every file
-of each is cut at every position, and a bit flipped in every byte. No load crashes, hangs, writes,
-or takes more memory than twice the files; an error names the file. A recording that was cut off
-gives what it had committed at some moment: ``prefix`` counts the earlier ones.
+A folder, the same compressed, as a zip and streamed, and two folders whose recording was cut off;
+every file of each is cut at every position, and a bit flipped in every byte. No load crashes,
+hangs, writes, or takes more memory than twice the files; an error names the file. A recording that
+was cut off gives what it had committed at some moment: ``prefix`` counts the earlier ones.
 
 Iteration i goes through the positions that are i modulo 64.
 """
