@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from . import _autograph, _graphs, _runtime, _scopes
+from . import _autograph, _graphs, _restored, _runtime, _scopes
 from ._traced import TracedCall, Value, num_ops
 
 # Nodes for which the interpreter runs no op.
@@ -77,6 +77,8 @@ class Bodies:
         self._held: list[Any] | None = None
         self._described = 0
         self.by_name = False
+        self.by_nodes = False  # calls of a restored model
+        self._restored: tuple[int, _restored.Numbered] = (0, [])  # by the number of modules
 
     def hold_all(self) -> None:
         """From now on modules and eager tensors that calls meet live as long as this does.
@@ -138,10 +140,22 @@ class Bodies:
 
     def describe(self, function: str) -> Any:
         """Calls, nodes, values and lines of a function's body; None where nothing is known."""
+        known = _restored.origins(self._restored_models(), function)
+        if known is not None:
+            self.by_nodes = True
+            return known
         graph = _graphs.graph_of(function)
         if graph is None:
             return None
         return self.describe_graph(graph)
+
+    def _restored_models(self) -> _restored.Numbered:
+        found = self._found()
+        modules = found.modules if found is not None else []
+        if self._restored[0] != len(modules):
+            numbers = _restored.numbered(modules, lambda one: self._number_of(one, -1, None))
+            self._restored = len(modules), numbers
+        return self._restored[1]
 
     def describe_graph(self, graph: Any) -> Any:
         """The same for a graph at hand, of which no function need have been made."""

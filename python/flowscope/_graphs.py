@@ -14,6 +14,15 @@ _graph_of: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
 _unknown: set[str] = set()
 
 
+def context() -> Any:
+    """TensorFlow's eager context, as the engine takes it."""
+    from tensorflow.python.eager import context as eager_context
+
+    owner = eager_context.context()
+    owner.ensure_initialized()
+    return owner._handle
+
+
 def register(name: Any, graph: Any) -> None:
     """A function of TensorFlow's context was made from ``graph``."""
     text = name.decode() if isinstance(name, bytes) else str(name)
@@ -55,11 +64,15 @@ def _texts(names: Any) -> set[str]:
 
 
 def _called_functions(kind: type) -> list[Any]:
-    """Functions of TensorFlow's that stand on this thread's stack."""
+    """Functions of TensorFlow's that stand on this thread's stack.
+
+    A frame keeps what its ``f_locals`` held, so those of others are not asked for theirs.
+    """
+    file = sys.modules[kind.__module__].__file__
     found = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        called = frame.f_locals.get("self") if frame.f_code.co_argcount else None
+        called = frame.f_locals.get("self") if frame.f_code.co_filename == file else None
         if type(called) is kind:
             found.append(called)
         frame = frame.f_back

@@ -33,7 +33,13 @@ SET = 12
 STORED = 13  # TensorFlow's list wrapper, which keeps its items in ``_storage``
 PROXY = 14  # a wrapt proxy: TensorFlow's dict and tuple wrappers
 
+_RESTORES = "tensorflow.python.saved_model.load"
+
 ATOMS = (bool, int, float, complex, str, bytes, bytearray, type(None), type, slice, range)
+
+
+class StandIn:
+    """What stands for a module where no Python object is one."""
 
 
 class Frameworks(NamedTuple):
@@ -74,7 +80,7 @@ def _frameworks(keras: Any, tf: Any, wrapt: Any) -> Frameworks:
     structures = loaded("tensorflow.python.trackable.data_structures")
     state = ("Metric", "Loss", "optimizers.Optimizer", "random.SeedGenerator")
     return Frameworks(
-        modules=_classes(_look_up(keras, "Operation"), _look_up(tf, "Module")),
+        modules=_classes(StandIn, _look_up(keras, "Operation"), _look_up(tf, "Module")),
         layers=_classes(_look_up(keras, "Layer")),
         variables=_classes(
             _look_up(keras, "Variable"),
@@ -111,6 +117,7 @@ def classify(cls: type) -> int:
         (fw.tf_lists, STORED),
         (fw.variables, VARIABLE),
         (fw.modules, MODULE),
+        ((cls,) if is_restored(cls) else (), MODULE),
         (fw.tf_functions, TF_FUNCTION),
         (fw.concretes, CONCRETE),
         ((dict, types.MappingProxyType), MAPPING),
@@ -131,6 +138,16 @@ def classify(cls: type) -> int:
     if package == "tensorflow":
         return HOLDER if issubclass(cls, fw.tf_state) else LEAF
     return LEAF if is_stateless_module(str(cls.__module__)) else HOLDER
+
+
+def is_restored(cls: type) -> bool:
+    """Whether instances of ``cls`` are objects that ``tf.saved_model.load`` made."""
+    return cls.__module__ == _RESTORES and cls.__name__ == "_UserObject"
+
+
+def is_restored_function(cls: type) -> bool:
+    """Whether instances of ``cls`` are concrete functions that ``tf.saved_model.load`` made."""
+    return cls.__module__ == _RESTORES and cls.__name__ == "_WrapperFunction"
 
 
 def package_of(module: object) -> str:

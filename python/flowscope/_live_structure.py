@@ -35,7 +35,6 @@ def structure(
     input_args: Any,
     input_kwargs: dict[str, Any] | None,
     options: dict[str, Any],
-    _owner: Any,
 ) -> _core.Trace:
     """What a call of the root would run, as ``fs.trace(structure_only=True)`` gives it."""
     if not _runtime.tensorflow().executing_eagerly():
@@ -44,7 +43,7 @@ def structure(
         )
     args, kwargs, note = _arguments(root, input_args, input_kwargs)
     graph = _new_graph()
-    recording = Recording(root.obj, {**options, "save": "none", "storage": None})
+    recording = Recording(root.searched, {**options, "save": "none", "storage": None})
     recording.start()
     recording.bodies.hold_all()
     _thread.refused = None
@@ -183,7 +182,7 @@ def _trace_call(
         names = iter(made.values())
         given = tuple(next(names) for _ in args)
         inputs = [pair for name, value in made.items() for pair in _tensors(value, name, graph)]
-        output = root.obj(*given, **dict(zip(kwargs, names, strict=True)))
+        output = recording.root_call(root.obj)(*given, **dict(zip(kwargs, names, strict=True)))
         outputs = list(_tensors(output, "output", graph))
     graph.outputs = [tensor for _, tensor in outputs]
     return _Call(inputs, output, outputs, _graph_def(graph))

@@ -22,7 +22,7 @@ import types
 from collections.abc import Container, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from . import _kinds
+from . import _kinds, _restored
 from ._kinds import (
     CONCRETE,
     FUNCTION,
@@ -71,6 +71,7 @@ class Reach:
         self._odd: dict[int, tuple[type, int]] = {}  # classes that are no keys, by their id
         self._slots: dict[int, tuple[type, list[tuple[str, types.MemberDescriptorType]]]] = {}
         self._active: set[int] = set()
+        self.restored = _restored.View()
 
     def kind(self, value: object) -> int:
         """The kind of a value."""
@@ -88,6 +89,13 @@ class Reach:
     def edges(self, value: Any, kind: int) -> list[Edge]:
         """Every step from ``value``, in the order in which it was found."""
         out: list[Edge] = []
+        if kind in (MODULE, CONCRETE, TF_FUNCTION):
+            steps = self.restored.steps(value, kind)
+            if steps is not None:
+                self._steps_of(steps, out)
+                if kind == MODULE and issubclass(type(value), self.frameworks.layers):
+                    self._module(value, out, _restored.OF_LAYER)
+                return out
         if kind == MODULE:
             self._module(value, out)
         elif kind == HOLDER:
@@ -215,9 +223,13 @@ class Reach:
             return []
         return [(name, entry[1]) for name, entry in config.items() if isinstance(entry, tuple)]
 
-    def _module(self, value: Any, out: list[Edge]) -> None:
+    def _steps_of(self, steps: Iterable[_restored.Step], out: list[Edge]) -> None:
+        for segments, value, is_alias in steps:
+            rank = EXTRA if is_alias else REAL
+            out.append(Edge(segments, self.kind(value), value, rank, not is_alias))
+
+    def _module(self, value: Any, out: list[Edge], skip: frozenset[str] = frozenset()) -> None:
         cls, fw = type(value), self.frameworks
-        skip: frozenset[str] = frozenset()
         attributes = attributes_of(value)
         for base in (b for b in fw.layers if issubclass(cls, b)):
             skip |= _kinds.layer_bookkeeping(base)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import os
 import re
@@ -11,7 +12,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from . import _core, _found, _runtime, _structure, addresses
+from . import _core, _found, _kinds, _runtime, _structure, addresses
 from ._bodies import Bodies
 from ._patches import Patches, hold_autograph, hold_function_names, hold_parts, hold_tracing_regions
 from ._steps import hold_steps
@@ -84,6 +85,18 @@ class Recording:
         """Who asked for the ops of functions."""
         return self._bodies
 
+    def root_call(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of a restored root as it is to be called: the call is one of the root."""
+        root = self._found.modules[0].obj if self._found is not None else function
+        if root is function or not _kinds.is_restored(type(root)):
+            return function
+
+        def call(_root: Any, *args: Any, **kwargs: Any) -> Any:
+            return function(*args, **kwargs)
+
+        wrapper: Any = _core.make_call_wrapper(call, False, -1, None)
+        return functools.partial(wrapper, root)
+
     def hold(self, owner: Any, name: str, replacement: Callable[[Any], Any]) -> None:
         """Sets ``owner.name`` to ``replacement(original)`` until the recording ends."""
         self._patches.hold(owner, name, replacement)
@@ -102,6 +115,8 @@ class Recording:
                 "a function was traced before this recording: its module calls are told from name "
                 "scopes, their method is 'by name'"
             )
+        if self._bodies.by_nodes:
+            self.session.add_note(_core.SCOPES_NOTE)
         self.num_selected = self.session.num_selected
         trace = self.session.stop(error)
         trace._set_config_source(config)  # type: ignore[attr-defined]
@@ -184,11 +199,15 @@ class Recording:
     def _new_module(self, module: Any, parent: int, call: int) -> int:
         """A module that is first seen when it is called; the engine asks for its number.
 
-        Negative: no module of its own (the graph inside a sequential model).
+        Negative: no module of its own (the graph inside a sequential model; a ``tf.function``,
+        whose class is wrapped where the root is one).
 
         One made in ``build`` stands in an attribute by now and is found there. One made in ``call``
         is named after its parent; the same one made again in a later call is the same module.
         """
+        frameworks = _kinds.frameworks()
+        if issubclass(type(module), (*frameworks.tf_functions, *frameworks.concretes)):
+            return -1
         if addresses.is_inner_graph(self._object(parent), module):
             return -1
         if call != self._refreshed_in and (known := self._find_again(module, call)) is not None:

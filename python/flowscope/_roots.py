@@ -12,23 +12,34 @@ from typing import Any
 
 import numpy as np
 
-from . import _kinds, _runtime, _saved_model
+from . import _kinds, _runtime
 from .errors import InvalidArgumentError
 
 
 @dataclasses.dataclass(frozen=True)
 class Root:
-    """A callable with its kind; ``signature_of`` is where its parameter names are read."""
+    """A callable with its kind; ``signature_of`` is where its parameter names are read.
+
+    ``owner``: the restored object that it is a function of, which has the modules.
+    """
 
     obj: Any
     kind: str
     name: str
     class_name: str
     signature_of: Callable[..., Any]
+    owner: Any = None
+
+    @property
+    def searched(self) -> Any:
+        """The object that modules and variables are looked for in."""
+        return self.obj if self.owner is None else self.owner
 
 
-def resolve(model: Any) -> Root:
+def resolve(model: Any, owner: Any = None) -> Root:
     """The root for a model; InvalidArgumentError where it cannot be called."""
+    if owner is not None:
+        return Root(model, "saved_model", "SavedModel", "SavedModel", model, owner)
     if not callable(model):
         raise InvalidArgumentError(
             f"{type(model).__name__} object is not callable; expected a Keras model or layer, a "
@@ -43,8 +54,6 @@ def resolve(model: Any) -> Root:
         # A module whose __init__ did not call its base has no name.
         name = str(getattr(model, "name", class_name))
         return Root(model, "tf_module", name, class_name, model)
-    if _saved_model.is_restored(model):
-        return Root(model, "saved_model", class_name, class_name, model)
     concrete = isinstance(model, tf.types.experimental.ConcreteFunction)
     kind = "concrete_function" if concrete else "function"
     inner = getattr(model, "python_function", model)

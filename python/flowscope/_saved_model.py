@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, _outputs, _recording, _runtime
+from . import _core, _graphs, _kinds, _outputs, _recording, _runtime
 from .errors import FlowScopeError, InvalidArgumentError, LookupFailedError
 
 _FILES = (".keras", ".h5", ".hdf5")
@@ -36,10 +36,7 @@ def load_keras_file(path: str) -> Any | None:
 
 def is_restored(model: Any) -> bool:
     """True for an object that ``tf.saved_model.load`` made; not for its functions."""
-    tf = _runtime.tensorflow()
-    if isinstance(model, tf.types.experimental.ConcreteFunction):
-        return False
-    return type(model).__module__ == "tensorflow.python.saved_model.load"
+    return _kinds.is_restored(type(model))
 
 
 def callable_of(restored: Any, signature: str | None) -> Any:
@@ -75,7 +72,7 @@ def trace(
     defaults = {"root_kind": "saved_model", "root_class": "SavedModel"}
     settings = _runtime.session_options({**options, **defaults})
     try:
-        model.load(_context())
+        model.load(_graphs.context())
         recorded, outputs, error, nonfinite = model.record(key, inputs, settings, note)
     finally:
         model.close()
@@ -152,14 +149,6 @@ def _by_session(
     recorded = recording.finish()
     recorded._set_output(output)  # type: ignore[attr-defined]
     return recorded
-
-
-def _context() -> Any:
-    from tensorflow.python.eager import context
-
-    owner = context.context()
-    owner.ensure_initialized()
-    return owner._handle
 
 
 def _inputs(

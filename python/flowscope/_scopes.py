@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from . import _runtime, _training
+from . import _restored, _runtime, _training
 from ._found import Discovery
 from ._traced import BY_NAME, TracedCall
 
@@ -31,7 +31,7 @@ class _Matcher:
         self._by_name: dict[str, list[int]] = {}
         for number, module in enumerate(found.modules):
             name = str(getattr(module.obj, "name", "") or "")
-            if name:
+            if name and not isinstance(module.obj, _restored.Layer):
                 self._by_name.setdefault(name, []).append(number)
         self._read = self._modules_read(found)
         self._stripped = self._names_are_numbered()

@@ -204,7 +204,7 @@ class Search:
             if node is self._root or node.kind == _kinds.MODULE:
                 node.address = unique(node.address, taken)
                 node.module = len(found.modules)
-                node.found = _found_module(node, owner)
+                node.found = _found_module(node, owner, self.reach)
                 frozen.append(_is_frozen(node.obj) or (owner >= 0 and frozen[owner]))
                 found.modules.append(node.found)
             elif node.kind == _kinds.VARIABLE:
@@ -303,7 +303,10 @@ def unique(address: str, taken: set[str]) -> str:
     return unique
 
 
-def _found_module(node: SearchNode, parent: int) -> FoundModule:
+def _found_module(node: SearchNode, parent: int, reach: Reach) -> FoundModule:
+    described = reach.restored.described(node.obj)
+    if described is not None:
+        return FoundModule(node.obj, node.address or ROOT_ADDRESS, (), parent, *described)
     class_name = type(node.obj).__name__
     attributes = _kinds.attributes_of(node.obj)
     name = _kinds.name_of(node.obj) or attributes.get("__name__")

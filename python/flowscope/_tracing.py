@@ -236,17 +236,17 @@ def _ready_model(request: _Request, model: Any) -> _Ready:
         model = _saved_model.callable_of(model, request.signature)
     elif request.signature is not None:
         raise InvalidArgumentError("signature= names a signature of a SavedModel; this is none")
-    root = _roots.resolve(model)
+    root = _roots.resolve(model, owner)
     if request.structure_only:
         options = request.options(root, request.code_context)
-        args = (root, request.input_args, request.input_kwargs, options, owner)
+        args = (root, request.input_args, request.input_kwargs, options)
         return lambda: (_live_structure.structure(*args), -1)
     args, kwargs, note = _roots.arguments(root, request.input_args, request.input_kwargs)
     if request.random_seed is not None:
         _roots.set_seeds(request.random_seed)
     options = request.options(root, request.code_context)
     options["compare_compiled"] = request.compare_compiled
-    recording = Recording(root.obj, options | _options.of_storage(request.storage))
+    recording = Recording(root.searched, options | _options.of_storage(request.storage))
     recording.start()
     try:
         if note:
@@ -255,7 +255,8 @@ def _ready_model(request: _Request, model: Any) -> _Ready:
     except BaseException:
         recording.finish("the recording could not start")
         raise
-    return functools.partial(_run, recording, functools.partial(root.obj, *args, **kwargs), owner)
+    call = functools.partial(recording.root_call(root.obj), *args, **kwargs)
+    return functools.partial(_run, recording, call, owner)
 
 
 def _checked(request: _Request, trace: _core.Trace, num_selected: int) -> _core.Trace:

@@ -15,6 +15,7 @@ void RegisterCallWrapper(nanobind::module_& m);
 void RegisterSession(nanobind::module_& m);
 void RegisterLiveStructure(nanobind::module_& m);
 void RegisterSavedModel(nanobind::module_& m);
+void RegisterRestoredNames(nanobind::module_& m);
 void RegisterProcess(nanobind::module_& m);
 void RegisterDeclarations(nanobind::module_& m);
 void RegisterStructureWatch(nanobind::module_& m);

@@ -68,6 +68,7 @@ std::vector<LocationId> AddSites(const std::vector<SiteRow>& rows,
 
 std::shared_ptr<const capture::BodyOrigins> OriginsFrom(const nb::object& answer,
                                                         capture::CallSiteProvider& sites) {
+  if (nb::isinstance<FoundOrigins>(answer)) return nb::cast<const FoundOrigins&>(answer).origins;
   const auto [calls, nodes, values, lines, silent] =
       nb::cast<std::tuple<std::vector<CallRow>, std::vector<NodeRow>, std::vector<GivenRow>,
                           std::vector<SiteRow>, std::vector<SilentRow>>>(answer);

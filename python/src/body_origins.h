@@ -11,6 +11,11 @@
 
 namespace flowscope::python {
 
+// An answer that the engine found itself.
+struct FoundOrigins {
+  std::shared_ptr<const capture::BodyOrigins> origins;
+};
+
 // From an answer of python/flowscope/_bodies.py. Throws nanobind's exceptions where it is another.
 std::shared_ptr<const capture::BodyOrigins> OriginsFrom(const nanobind::object& answer,
                                                         capture::CallSiteProvider& sites);

@@ -109,6 +109,13 @@ Status LoadEagerTensorSymbols(const std::string& tensorflow_dir) {
                      "imported before recording");
 }
 
+TFE_Context* ContextOf(nb::handle capsule) {
+  const char* name = PyCapsule_CheckExact(capsule.ptr()) ? PyCapsule_GetName(capsule.ptr()) : "";
+  void* pointer = PyCapsule_GetPointer(capsule.ptr(), name);
+  if (pointer == nullptr) throw nb::python_error();
+  return static_cast<TFE_Context*>(pointer);
+}
+
 TFE_TensorHandle* HandleOf(nb::handle object) {
   if (g_symbols.check == nullptr || !g_symbols.check(object.ptr())) return nullptr;
   return g_symbols.handle(object.ptr());

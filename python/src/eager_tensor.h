@@ -20,6 +20,9 @@ Status LoadEagerTensorSymbols(const std::string& tensorflow_dir);
 // Borrowed handle of an EagerTensor, null for every other object. Needs the GIL.
 TFE_TensorHandle* HandleOf(nanobind::handle object);
 
+// The context in the capsule that Python's own context keeps. Throws Python's error for any other.
+TFE_Context* ContextOf(nanobind::handle capsule);
+
 // A new EagerTensor that takes over one reference to `handle`.
 nanobind::object EagerTensorFrom(TFE_TensorHandle* handle);
 

@@ -20,6 +20,7 @@ NB_MODULE(_core, m) {
   RegisterSession(m);
   RegisterLiveStructure(m);
   RegisterSavedModel(m);
+  RegisterRestoredNames(m);
   RegisterProcess(m);
   RegisterStructureWatch(m);
   RegisterDeclarations(m);  // takes a Session

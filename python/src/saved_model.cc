@@ -32,13 +32,6 @@ std::vector<Spec> ToSpecs(const savedmodel::TensorInfos& infos) {
   return specs;
 }
 
-TFE_Context* ContextOf(nb::handle capsule) {
-  const char* name = PyCapsule_CheckExact(capsule.ptr()) ? PyCapsule_GetName(capsule.ptr()) : "";
-  void* pointer = PyCapsule_GetPointer(capsule.ptr(), name);
-  if (pointer == nullptr) throw nb::python_error();
-  return static_cast<TFE_Context*>(pointer);
-}
-
 class PySavedModel {
  public:
   explicit PySavedModel(const std::string& dir)

@@ -41,12 +41,28 @@ std::string_view UpTo(std::string_view name, std::string_view part) {
   return name.substr(0, static_cast<size_t>(part.data() - name.data()) + part.size());
 }
 
+// What the layers are called that a variable is in. The first part can be the model's name.
+void AddLayerNames(std::string_view variable, std::set<std::string, std::less<>>& names) {
+  const std::vector<std::string_view> path = Split(variable);
+  for (size_t i = path.size() == 2 ? 0 : 1; i + 1 < path.size(); ++i) names.emplace(path[i]);
+}
+
 }  // namespace
 
 Scopes::Scopes(const std::set<std::string>& variable_names,
-               const std::vector<interp::FunctionDef>& bodies) {
-  FindRoot(bodies);
-  if (root_scope_.empty()) return;
+               const std::vector<interp::FunctionDef>& bodies, const VariableArguments& arguments) {
+  const ByFunction functions = OutermostOf(bodies, arguments);
+  std::set<std::string> layers;
+  for (const auto& [function, scopes] : functions) {
+    for (const auto& [scope, outermost] : scopes) {
+      if (IsLayer(scope, functions)) layers.insert(scope);
+    }
+  }
+  FindRoot(functions, layers);
+  FindRootName(functions);
+  FindBelowRoot(bodies);
+  below_root_.insert(layers.begin(), layers.end());
+  if (below_root_.empty()) return;
   AddVariables(variable_names);
   if (modules_.size() < 2) {
     modules_.clear();
@@ -54,24 +70,103 @@ Scopes::Scopes(const std::set<std::string>& variable_names,
     return;
   }
   num_known_ = static_cast<uint32_t>(modules_.size());
+  FindLayers(functions);
   for (const interp::FunctionDef& function : bodies) AddBody(function);
 }
 
-// The scope that most nodes stand in.
-void Scopes::FindRoot(const std::vector<interp::FunctionDef>& bodies) {
-  std::map<std::string_view, size_t> counts;
+Scopes::ByFunction Scopes::OutermostOf(const std::vector<interp::FunctionDef>& bodies,
+                                       const VariableArguments& arguments) {
+  ByFunction functions;
   for (const interp::FunctionDef& function : bodies) {
+    OutermostScopes& scopes = functions[function.signature.name];
     for (const interp::NodeDef& node : function.nodes) {
       const std::vector<std::string_view> parts = Split(node.name);
-      if (parts.size() > 2) ++counts[parts.front()];
+      const std::vector<std::string> taken = arguments.TakenBy(function, node);
+      if (parts.size() < 2) continue;
+      Outermost& scope = scopes[std::string(parts.front())];
+      scope.num_nodes += parts.size() > 2 ? 1 : 0;
+      scope.reads.insert(taken.begin(), taken.end());
+    }
+  }
+  return functions;
+}
+
+// The scope that most nodes stand in. Where reads are known it has some, and it is not called like
+// a layer where it stands beside one.
+void Scopes::FindRoot(const ByFunction& functions, const std::set<std::string>& layers) {
+  std::map<std::string_view, size_t> counts;
+  std::set<std::string_view> reading;
+  std::set<std::string_view> beside_layers;
+  std::set<std::string, std::less<>> layer_names;
+  for (const auto& [function, scopes] : functions) {
+    const bool has_layers = std::ranges::any_of(
+        scopes, [&](const auto& scope) { return layers.contains(scope.first); });
+    for (const auto& [name, scope] : scopes) {
+      counts[name] += scope.num_nodes;
+      if (!scope.reads.empty()) reading.insert(name);
+      if (has_layers) beside_layers.insert(name);
+      for (const std::string& variable : scope.reads) AddLayerNames(variable, layer_names);
     }
   }
   size_t most = 0;
   for (const auto& [scope, count] : counts) {
-    if (count <= most) continue;
+    const bool reads = reading.empty() || reading.contains(scope);
+    const bool is_beside =
+        beside_layers.contains(scope) &&
+        (layer_names.contains(scope) || layer_names.contains(WithoutNumber(scope)));
+    if (count <= most || !reads || is_beside || layers.contains(std::string(scope))) continue;
     most = count;
     root_scope_ = scope;
   }
+}
+
+// Whether all that is taken below an outermost scope belongs to a layer of that name.
+bool Scopes::IsLayer(std::string_view scope, const ByFunction& functions) {
+  std::set<std::string> reads;
+  bool is_all_of_function = true;
+  for (const auto& [function, scopes] : functions) {
+    const auto found = scopes.find(scope);
+    if (found == scopes.end()) continue;
+    reads.insert(found->second.reads.begin(), found->second.reads.end());
+    for (const auto& [name, other] : scopes) {
+      is_all_of_function = is_all_of_function && (name == scope || other.reads.empty());
+    }
+  }
+  const auto all = [&](auto&& is) { return !reads.empty() && std::ranges::all_of(reads, is); };
+  for (const std::string_view layer : {scope, WithoutNumber(scope)}) {
+    const bool below_model = all([&](const std::string& name) {
+      const std::vector<std::string_view> path = Split(name);
+      return path.size() > 2 && path[1] == layer && path[0] != layer;
+    });
+    if (below_model) return true;
+    const bool is_first = all([&](const std::string& name) { return Split(name)[0] == layer; });
+    const bool has_no_layers = all([](const std::string& name) { return Split(name).size() == 2; });
+    if (is_first && (has_no_layers || !is_all_of_function)) return true;
+  }
+  return false;
+}
+
+// Without a scope of its own a model is known by what the names of all its variables begin with.
+void Scopes::FindRootName(const ByFunction& functions) {
+  root_name_ = root_scope_;
+  if (!root_scope_.empty()) return;
+  std::set<std::string> first;
+  bool is_layer = false;
+  for (const auto& [function, scopes] : functions) {
+    for (const auto& [scope, outermost] : scopes) {
+      for (const std::string& name : outermost.reads) {
+        const std::vector<std::string_view> path = Split(name);
+        first.emplace(path.front());
+        is_layer = is_layer || path.size() < 3 || path.front() == scope ||
+                   path.front() == WithoutNumber(scope);
+      }
+    }
+  }
+  if (first.size() == 1 && !is_layer) root_name_ = *first.begin();
+}
+
+// Scopes that can be layers of the model.
+void Scopes::FindBelowRoot(const std::vector<interp::FunctionDef>& bodies) {
   for (const interp::FunctionDef& function : bodies) {
     for (const interp::NodeDef& node : function.nodes) {
       const std::vector<std::string_view> parts = Split(node.name);
@@ -95,7 +190,7 @@ void Scopes::AddVariables(const std::set<std::string>& names) {
     without_number += WithoutNumber(scope) != scope && begins(WithoutNumber(scope)) ? 1 : 0;
   }
   numbered_ = without_number > as_written;
-  root_name_ = numbered_ ? WithoutNumber(root_scope_) : std::string_view(root_scope_);
+  if (!root_scope_.empty() && numbered_) root_name_ = WithoutNumber(root_scope_);
   modules_.push_back({"self", root_name_, kNoScope});
   children_.emplace_back();
   for (const std::string& name : names) {
@@ -137,15 +232,57 @@ uint32_t Scopes::Child(uint32_t module, std::string_view component) const {
 
 // A model that is called twice has a second scope.
 bool Scopes::IsRoot(std::string_view component) const {
-  return component == root_scope_ || WithoutNumber(component) == root_name_;
+  return !root_scope_.empty() &&
+         (component == root_scope_ || WithoutNumber(component) == root_name_);
+}
+
+void Scopes::FindLayers(const ByFunction& functions) {
+  for (const auto& [function, scopes] : functions) {
+    for (const auto& [scope, outermost] : scopes) {
+      const uint32_t layer = IsRoot(scope) ? kNoScope : LayerOf(scope, outermost.reads);
+      if (layer != kNoScope) layers_[function][scope] = layer;
+    }
+  }
+}
+
+// The module of that name which holds all that is taken.
+uint32_t Scopes::LayerOf(std::string_view scope, const std::set<std::string>& reads) const {
+  if (reads.empty()) return kNoScope;
+  std::vector<uint32_t> owners;
+  for (const std::string& name : reads) {
+    owners.push_back(OwnerOf(name));
+    if (owners.back() == kNoScope) return kNoScope;
+  }
+  const std::string_view stripped = WithoutNumber(scope);
+  for (const std::string_view name : {numbered_ ? stripped : scope, numbered_ ? scope : stripped}) {
+    for (uint32_t module = owners.front(); module != 0; module = modules_[module].parent) {
+      const bool holds_all =
+          std::ranges::all_of(owners, [&](uint32_t owner) { return Holds(module, owner); });
+      if (modules_[module].name == name && holds_all) return module;
+    }
+  }
+  return kNoScope;
+}
+
+bool Scopes::Holds(uint32_t module, uint32_t other) const {
+  while (other != module && other != kNoScope) other = modules_[other].parent;
+  return other == module;
+}
+
+uint32_t Scopes::ModuleOfOutermost(std::string_view function, std::string_view scope) const {
+  if (IsRoot(scope)) return 0;
+  const auto layers = layers_.find(function);
+  if (layers == layers_.end()) return kNoScope;
+  const auto layer = layers->second.find(scope);
+  return layer == layers->second.end() ? kNoScope : layer->second;
 }
 
 void Scopes::AddBody(const interp::FunctionDef& function) {
   const std::unordered_set<std::string_view> names = NamesOf(function);
   for (const interp::NodeDef& node : function.nodes) {
     const std::vector<std::string_view> parts = Split(node.name);
-    if (parts.size() < 3 || !IsRoot(parts.front())) continue;
-    uint32_t module = 0;
+    uint32_t module = ModuleOfOutermost(function.signature.name, parts.front());
+    if (parts.size() < 3 || module == kNoScope) continue;
     for (size_t i = 1; i + 1 < parts.size(); ++i) {
       const uint32_t child = Child(module, parts[i]);
       if (child != kNoScope) {
@@ -167,11 +304,12 @@ ScopeCalls Scopes::CallsOf(const interp::FunctionDef& function) const {
   std::unordered_map<std::string_view, uint32_t> call_of_scope;
   for (const interp::NodeDef& node : function.nodes) {
     const std::vector<std::string_view> parts = Split(node.name);
-    if (parts.size() < 2 || !IsRoot(parts.front())) continue;
-    uint32_t module = 0;
+    const uint32_t outermost = ModuleOfOutermost(function.signature.name, parts.front());
+    if (parts.size() < 2 || outermost == kNoScope) continue;
+    uint32_t module = outermost;
     uint32_t call = kNoScope;
     for (size_t i = 0; i + 1 < parts.size(); ++i) {
-      const uint32_t child = i == 0 ? 0 : Child(module, parts[i]);
+      const uint32_t child = i == 0 ? outermost : Child(module, parts[i]);
       if (child == kNoScope) continue;
       module = child;
       const auto [entry, is_new] = call_of_scope.try_emplace(

@@ -82,6 +82,68 @@ TEST(ScopesTest, ALoopsScopeIsPassedThrough) {
   EXPECT_EQ(ModuleOf(scopes, calls, "net_1/lstm_1/while/add"), "lstm");
 }
 
+// Nodes of a function and the variables that they take.
+struct Reads {
+  std::string_view node;
+  std::vector<std::string_view> variables;
+};
+
+interp::FunctionDef Function(const std::string& name, const std::vector<Reads>& nodes,
+                             VariableArguments& arguments) {
+  interp::FunctionDef function;
+  function.signature.name = name;
+  for (const auto& [node_name, variables] : nodes) {
+    interp::NodeDef node;
+    node.name = node_name;
+    node.op = "ReadVariableOp";
+    for (const std::string_view variable : variables) {
+      arguments.Give(name, function.signature.inputs.size(), variable);
+      function.signature.inputs.push_back({});
+      function.signature.inputs.back().name = variable;
+      node.inputs.push_back(variable);
+    }
+    function.nodes.push_back(node);
+  }
+  return function;
+}
+
+TEST(ScopesTest, AFunctionWithoutTheModelsScopeTellsLayersByWhatItReads) {
+  VariableArguments arguments;
+  const interp::FunctionDef body = Function("call",
+                                            {{"dense_1/Cast/Read", {"net/dense/kernel"}},
+                                             {"dense_1/BiasAdd/Read", {"net/dense/bias"}},
+                                             {"dense_2/Cast/Read", {"net/dense_1/kernel"}},
+                                             {"relu_1/Relu", {}},
+                                             {"block_1/dense_1/Read", {"net/block/dense/kernel"}},
+                                             {"block_1/act_1/Relu", {}},
+                                             {"mul", {"net/dense/kernel"}}},
+                                            arguments);
+  const Scopes scopes(
+      {"net/dense/kernel", "net/dense/bias", "net/dense_1/kernel", "net/block/dense/kernel"},
+      {body}, arguments);
+  const ScopeCalls calls = scopes.CallsOf(body);
+  EXPECT_EQ(ModuleOf(scopes, calls, "dense_1/BiasAdd/Read"), "dense");
+  EXPECT_EQ(ModuleOf(scopes, calls, "block_1/dense_1/Read"), "block.dense");
+  EXPECT_EQ(ModuleOf(scopes, calls, "block_1/act_1/Relu"), "block.act");
+  // Nothing is said of what may be no layer, or another one.
+  EXPECT_EQ(ModuleOf(scopes, calls, "relu_1/Relu"), "");
+  EXPECT_EQ(ModuleOf(scopes, calls, "dense_2/Cast/Read"), "");
+  EXPECT_EQ(ModuleOf(scopes, calls, "mul"), "");
+}
+
+TEST(ScopesTest, ALayerOfTwoFunctionsIsNoModel) {
+  VariableArguments arguments;
+  const interp::FunctionDef whole = Function(
+      "whole", {{"net_1/a_1/x/Read", {"a/kernel"}}, {"net_1/b_1/x/Read", {"b/kernel"}}}, arguments);
+  const interp::FunctionDef parts = Function(
+      "parts", {{"b_1/x/Read", {"b/kernel"}}, {"b_1/y/Read", {"b/kernel"}}, {"b_1/z/w", {}}},
+      arguments);
+  const Scopes scopes({"a/kernel", "b/kernel"}, {whole, parts}, arguments);
+  EXPECT_THAT(Addresses(scopes), ElementsAre("self", "a", "b"));
+  EXPECT_EQ(ModuleOf(scopes, scopes.CallsOf(whole), "net_1/b_1/x/Read"), "b");
+  EXPECT_EQ(ModuleOf(scopes, scopes.CallsOf(parts), "b_1/z/w"), "b");
+}
+
 TEST(ScopesTest, NamesWithoutScopesTellNothing) {
   const interp::FunctionDef body = Body({"a/b/c"});
   const Scopes scopes({"w", "b"}, {body});

@@ -10,6 +10,7 @@
 #include <protozero/pbf_reader.hpp>
 
 #include "interp/attr_value.h"
+#include "interp/function_bodies.h"
 #include "interp/function_def.h"
 #include "savedmodel/proto.h"
 #include "savedmodel/variable_copies.h"
@@ -123,7 +124,7 @@ std::string Unescape(std::string_view part) {
 }
 
 // The object at the end of a checkpoint's key; nullopt where there is none.
-std::optional<uint32_t> ObjectAt(const std::vector<SavedObject>& objects, std::string_view key) {
+std::optional<uint32_t> ObjectAt(std::span<const SavedObject> objects, std::string_view key) {
   if (objects.empty() || !key.ends_with(kValueSuffix)) return {};
   key.remove_suffix(kValueSuffix.size());
   uint32_t object = 0;
@@ -141,7 +142,7 @@ std::optional<uint32_t> ObjectAt(const std::vector<SavedObject>& objects, std::s
 }
 
 // Every object's attribute paths: the shortest to each thing that holds it, and the name there.
-std::vector<std::vector<std::string>> PathsOf(const std::vector<SavedObject>& objects) {
+std::vector<std::vector<std::string>> PathsOf(std::span<const SavedObject> objects) {
   std::vector<std::vector<std::string>> paths(objects.size());
   if (objects.empty()) return paths;
   std::vector<bool> seen(objects.size());
@@ -191,6 +192,34 @@ std::map<std::string, std::string> KeysByNode(const MetaGraph& graph) {
   return by_node;
 }
 
+VariableObjects ObjectsByNode(const MetaGraph& graph) {
+  VariableObjects by_node;
+  for (const auto& [node, key] : KeysByNode(graph)) {
+    const std::optional<uint32_t> object = ObjectAt(graph.objects, key);
+    if (object && graph.objects[*object].kind == ObjectKind::kVariable) {
+      by_node.emplace(node, *object);
+    }
+  }
+  return by_node;
+}
+
+// What the main graph gives to the functions that it calls.
+VariableArguments ArgumentsIn(const MetaGraph& graph) {
+  const VariableObjects objects = ObjectsByNode(graph);
+  VariableArguments arguments;
+  for (const interp::NodeDef& node : graph.nodes) {
+    const size_t before = InputsBeforeArguments(node.op);
+    for (const std::string_view function : interp::FunctionsNamedBy(node.op, node.attrs)) {
+      for (size_t i = before; i < node.inputs.size(); ++i) {
+        const auto object = objects.find(NodeOf(node.inputs[i]));
+        if (object == objects.end()) continue;
+        arguments.Give(function, i - before, graph.objects[object->second].variable.name);
+      }
+    }
+  }
+  return arguments;
+}
+
 std::string Dotted(std::string name) {
   std::ranges::replace(name, '/', '.');
   return name;
@@ -219,17 +248,16 @@ bool IsModule(const SavedObject& object) {
 
 }  // namespace
 
-ModelNames::ByNode ModelNames::VariablesOf(const MetaGraph& graph) {
-  const std::vector<std::vector<std::string>> paths = PathsOf(graph.objects);
+ModelNames::ByNode ModelNames::VariablesOf(std::span<const SavedObject> objects,
+                                           const VariableObjects& variables) {
+  const std::vector<std::vector<std::string>> paths = PathsOf(objects);
   ByNode by_node;
-  for (const auto& [node, key] : KeysByNode(graph)) {
-    const std::optional<uint32_t> object = ObjectAt(graph.objects, key);
-    if (!object || graph.objects[*object].kind != ObjectKind::kVariable) continue;
+  for (const auto& [node, object] : variables) {
     Known& known = by_node[node];
-    known.object = *object;
-    known.variable = &graph.objects[*object].variable;
+    known.object = object;
+    known.variable = &objects[object].variable;
     for (const bool collected : {false, true}) {
-      for (const std::string& path : paths[*object]) {
+      for (const std::string& path : paths[object]) {
         if (IsCollected(path) == collected) known.paths.push_back(path);
       }
     }
@@ -249,38 +277,46 @@ std::set<std::string> ModelNames::NamesOf(const ByNode& variables) {
 }
 
 ModelNames::ModelNames(const MetaGraph& graph)
-    : by_node_(VariablesOf(graph)), scopes_(NamesOf(by_node_), BodiesOf(graph)) {
+    : ModelNames(graph.objects, ObjectsByNode(graph), BodiesOf(graph), ArgumentsIn(graph)) {}
+
+ModelNames::ModelNames(std::span<const SavedObject> objects, const VariableObjects& variables,
+                       const std::vector<interp::FunctionDef>& bodies, VariableArguments arguments)
+    : by_node_(VariablesOf(objects, variables)) {
+  arguments.Follow(bodies);
+  scopes_ = Scopes(NamesOf(by_node_), bodies, arguments);
   AddScopeModules();
-  if (modules_.empty()) AddObjectModules(graph);
+  if (modules_.empty()) AddObjectModules(objects);
   CountParams();
 }
 
 void ModelNames::AddScopeModules() {
   for (const ScopeModule& module : scopes_.modules()) {
-    modules_.push_back({module.address, module.name, "Layer", module.parent, 0, 0});
+    modules_.push_back({module.address, module.name, "Layer", module.parent, kNoScope, 0, 0});
   }
 }
 
 // Objects that hold a variable, and all between them and the root.
-void ModelNames::AddObjectModules(const MetaGraph& graph) {
-  const std::vector<std::vector<std::string>> paths = PathsOf(graph.objects);
-  std::map<std::string, std::string_view> found;  // address, identifier: parents come first
+void ModelNames::AddObjectModules(std::span<const SavedObject> objects) {
+  const std::vector<std::vector<std::string>> paths = PathsOf(objects);
+  std::map<std::string, uint32_t> found;  // address, object: parents come first
   for (const auto& [node, known] : by_node_) {
     if (known.paths.empty()) continue;
     for (size_t dot = known.paths.front().find('.'); dot != std::string::npos;
          dot = known.paths.front().find('.', dot + 1)) {
-      found.emplace(known.paths.front().substr(0, dot), "");
+      found.emplace(known.paths.front().substr(0, dot), kNoScope);
     }
   }
-  if (by_node_.empty()) return;
-  modules_.push_back({"self", "", "SavedModel", kNoScope, 0, 0});
+  modules_.push_back({"self", "", "SavedModel", kNoScope, 0, 0, 0});
   module_by_address_.emplace("", 0);
-  for (uint32_t object = 1; object < graph.objects.size(); ++object) {
+  for (uint32_t object = 1; object < objects.size(); ++object) {
     for (const std::string& path : paths[object]) {
-      if (!IsModule(graph.objects[object])) found.erase(path);
+      const auto entry = found.find(path);
+      if (entry != found.end() && IsModule(objects[object])) entry->second = object;
     }
   }
-  for (const auto& [address, identifier] : found) {
+  // Containers, and parts of a key that has dots.
+  std::erase_if(found, [](const auto& entry) { return entry.second == kNoScope; });
+  for (const auto& [address, object] : found) {
     std::string above = address;
     auto parent = module_by_address_.end();
     while (parent == module_by_address_.end()) {
@@ -291,7 +327,7 @@ void ModelNames::AddObjectModules(const MetaGraph& graph) {
     const size_t last = address.rfind('.');
     module_by_address_.emplace(address, static_cast<uint32_t>(modules_.size()));
     modules_.push_back({address, address.substr(last == std::string::npos ? 0 : last + 1), "Module",
-                        parent->second, 0, 0});
+                        parent->second, object, 0, 0});
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +19,8 @@ struct ModelModule {
   std::string name;
   std::string class_name;  // as the file tells it: "Module" for any object with variables
   uint32_t parent = kNoScope;
-  int64_t num_params = 0;  // with its children's
+  uint32_t object = kNoScope;  // where an object is the module
+  int64_t num_params = 0;      // with its children's
   int64_t num_trainable = 0;
 };
 
@@ -30,11 +32,18 @@ struct ModelVariable {
   uint32_t module = kNoScope;
 };
 
+// The objects of variables, by what a variable is asked for: the node that makes its handle.
+using VariableObjects = std::map<std::string, uint32_t, std::less<>>;
+
 class ModelNames {
  public:
   explicit ModelNames(const MetaGraph& graph);
+  // Of any graph of objects, whose first one is the root, and of the functions that it runs, with
+  // the names of the variables that those are given. `objects` must outlive it.
+  ModelNames(std::span<const SavedObject> objects, const VariableObjects& variables,
+             const std::vector<interp::FunctionDef>& bodies, VariableArguments arguments);
 
-  // For the node that makes the variable's handle. Without a record of its own the node's name.
+  // Of a variable without an object of its own what is asked for is the name.
   ModelVariable VariableOf(std::string_view node) const;
 
   // Parents stand before their children. Those of the scopes are the first ones, in their order.
@@ -49,10 +58,10 @@ class ModelNames {
   };
   using ByNode = std::map<std::string, Known, std::less<>>;
 
-  static ByNode VariablesOf(const MetaGraph& graph);
+  static ByNode VariablesOf(std::span<const SavedObject> objects, const VariableObjects& variables);
   static std::set<std::string> NamesOf(const ByNode& variables);
   void AddScopeModules();
-  void AddObjectModules(const MetaGraph& graph);
+  void AddObjectModules(std::span<const SavedObject> objects);
   void CountParams();
   uint32_t OwnerOf(const Known& known) const;
 
