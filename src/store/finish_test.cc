@@ -62,7 +62,8 @@ TEST_F(FinishTest, WhatWasStreamedIsWhatWouldHaveBeenSaved) {
   Record(m, *writer, 300);
   TensorId x = m.Input("late", {4}, {4, 3, 2, 1});
   for (uint32_t i = 0; i < 100; ++i) {  // one site, which is passed again and again
-    m.Iteration("while", i, [&] { x = m.Op("Relu", {x}, {.dims = {4}, .values = {float(i)}}); });
+    m.Iteration("while", i,
+                [&] { x = m.Op("Relu", {x}, {.dims = {4}, .values = {float(i), 1, 2, 3}}); });
     writer->OnProgress(m.tables());
   }
   for (TensorId id = 0; id <= x; ++id) Tell(m, *writer, id);
