@@ -63,6 +63,7 @@ class Discovery:
         self._variables = variables
         self.truncated = truncated
         self._declarations = declarations or _core.Declarations()
+        self._extended = False
 
     @property
     def variables(self) -> list[FoundVariable]:
@@ -76,6 +77,11 @@ class Discovery:
         if self._declarations.empty:
             declare(self._declarations, self.modules, self.variables)
         return self._declarations
+
+    @property
+    def declared(self) -> _core.Declarations | None:
+        """The declarations of the first search; None where a later one has added to this."""
+        return None if self._extended else self._declarations
 
     def extend(self, again: Discovery) -> tuple[list[FoundModule], list[FoundVariable]]:
         """Append what is new in a later search of the same root and return just that.
@@ -100,6 +106,7 @@ class Discovery:
             variable.module = index[id(again.modules[variable.module].obj)]
         self.variables.extend(new_variables)
         self.truncated |= again.truncated
+        self._extended |= bool(new_modules or new_variables)
         return new_modules, new_variables
 
 

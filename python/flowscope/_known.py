@@ -30,6 +30,8 @@ _NAMED = frozenset(
         "trainable",
     )
 )
+# Bookkeeping of layers and models that a search reads all the same.
+_READ = frozenset(("_layers", "_operations", "_tracker"))
 _WATCHED = (_kinds.MODULE, _kinds.HOLDER, _kinds.VARIABLE)
 _Reference = weakref.ref[Any]
 
@@ -46,6 +48,12 @@ def discover(root: object) -> Discovery:
     if watch is not None:
         _remember(root, watch, found)
     return found
+
+
+def is_current(found: Discovery, root: object) -> bool:
+    """Whether a search now would find what ``found`` holds, nothing less and nothing more."""
+    known = _known.get(id(root))
+    return known is not None and known.declarations is found.declared and known.holds(root)
 
 
 def _remember(root: object, watch: _Watch, found: Discovery) -> None:
@@ -115,7 +123,9 @@ def _watch(search: Search) -> _Watch | None:
     callables: list[tuple[_Reference, int, list[tuple[Any, ...]]]] = []
     for node in search.reached():
         if node.kind in _WATCHED:
-            if reach.has_slots(node.obj) or not all(map(objects.add, _looked_at(node))):
+            if reach.has_slots(node.obj):
+                return None
+            if not all(objects.add(*looked) for looked in _looked_at(node, reach)):
                 return None
         else:
             try:
@@ -127,16 +137,23 @@ def _watch(search: Search) -> _Watch | None:
     return _Watch(objects, callables)
 
 
-def _looked_at(node: SearchNode) -> Iterator[object]:
-    """The objects whose attributes a search reads at one node."""
-    yield node.obj
+def _looked_at(node: SearchNode, reach: Reach) -> Iterator[tuple[object, frozenset[str], bool]]:
+    """The objects whose attributes a search reads at one node.
+
+    Each with the names that it passes over, and whether it looks into containers.
+    """
     attributes = _kinds.attributes_of(node.obj)
     if node.kind == _kinds.VARIABLE:
+        yield node.obj, frozenset(), False
         resource = _kinds.resource_of(node.obj)
         if resource is not node.obj:
-            yield resource
-    elif "_tracker" in attributes:
-        yield attributes["_tracker"]
+            yield resource, frozenset(), False
+        return
+    passed = reach.passed_over(node.obj) if node.kind == _kinds.MODULE else frozenset()
+    yield node.obj, passed - _NAMED - _READ, True
+    tracker = attributes.get("_tracker")
+    if tracker is not None:
+        yield tracker, frozenset(_kinds.attributes_of(tracker)) - {"config"}, True
 
 
 def _signature(edges: list[Edge]) -> list[tuple[Any, ...]]:

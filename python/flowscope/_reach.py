@@ -228,16 +228,25 @@ class Reach:
             rank = EXTRA if is_alias else REAL
             out.append(Edge(segments, self.kind(value), value, rank, not is_alias))
 
-    def _module(self, value: Any, out: list[Edge], skip: frozenset[str] = frozenset()) -> None:
-        cls, fw = type(value), self.frameworks
-        attributes = attributes_of(value)
-        for base in (b for b in fw.layers if issubclass(cls, b)):
+    def passed_over(self, value: object) -> frozenset[str]:
+        """Names of attributes that are the framework's own: they lead on to nothing."""
+        skip: frozenset[str] = frozenset()
+        for base in (b for b in self.frameworks.layers if issubclass(type(value), b)):
             skip |= _kinds.layer_bookkeeping(base)
-        for base in (b for b in (*fw.sequentials, *fw.graphs) if issubclass(cls, b)):
+        for base in self._graph_bases(value):
             skip |= _kinds.set_in_init(base)
+        return skip
+
+    def _graph_bases(self, value: object) -> list[type]:
+        fw = self.frameworks
+        return [b for b in (*fw.sequentials, *fw.graphs) if issubclass(type(value), b)]
+
+    def _module(self, value: Any, out: list[Edge], skip: frozenset[str] = frozenset()) -> None:
+        fw, attributes = self.frameworks, attributes_of(value)
+        for base in self._graph_bases(value):
             stored = "_layers" if base in fw.sequentials else "_operations"
             self._graph(list(self._flat(attributes.get(stored, ()))), base in fw.sequentials, out)
-        self._attributes(value, out, skip)
+        self._attributes(value, out, skip | self.passed_over(value))
 
     def _graph(self, nodes: list[Any], sequential: bool, out: list[Edge]) -> None:
         """Children of a graph model: by the user's name, else by place in ``layers``."""

@@ -118,8 +118,8 @@ def trace(
         >>> trace["relu_1"].out.shape
         (1, 4)
     """
-    # TensorFlow looks up the line of every frame at every op, so those between the user's and the
-    # model's are few and call early in their code.
+    # TensorFlow looks up the line of every frame at every op, so this is the only one between the
+    # user's and the model's.
     request = _Request.of(locals())
     return _checked(request, *_prepared(request)())
 
@@ -255,8 +255,12 @@ def _ready_model(request: _Request, model: Any) -> _Ready:
     except BaseException:
         recording.finish("the recording could not start")
         raise
-    call = functools.partial(recording.root_call(root.obj), *args, **kwargs)
-    return functools.partial(_run, recording, call, owner)
+    return functools.partial(
+        _core.run_model,
+        functools.partial(recording.root_call(root.obj), *args, **kwargs),
+        functools.partial(_run_that_returned, recording, owner),
+        functools.partial(_run_that_raised, recording),
+    )
 
 
 def _checked(request: _Request, trace: _core.Trace, num_selected: int) -> _core.Trace:
@@ -275,19 +279,18 @@ def _warn_unless_passed(report: _core.ValidationReport) -> None:
         _recording.warn(f"validation {report.state}: {report.reason}")
 
 
-def _run(recording: Recording, model: Callable[[], Any], _owner: Any) -> tuple[_core.Trace, int]:
+def _run_that_returned(recording: Recording, _owner: Any, output: Any) -> tuple[_core.Trace, int]:
     try:
-        output = model()
         recording.session.declare_outputs(output, _outputs.describe(output))
     except BaseException as error:
-        return _run_that_raised(recording, error), recording.num_selected
+        return _run_that_raised(recording, error)
     trace = recording.finish()
     trace._set_output(output)  # type: ignore[attr-defined]
     _core.raise_predicate_error()
     return trace, recording.num_selected
 
 
-def _run_that_raised(recording: Recording, error: BaseException) -> _core.Trace:
+def _run_that_raised(recording: Recording, error: BaseException) -> tuple[_core.Trace, int]:
     """The trace of a run that we halted; raises what the caller is to see of any other."""
     session = recording.session
     halted, bad, refused = session.halted, session.stopped_by_nonfinite, session.refused
@@ -295,7 +298,7 @@ def _run_that_raised(recording: Recording, error: BaseException) -> _core.Trace:
     if refused:
         raise UnsupportedError(refused) from None
     if halted:
-        return trace
+        return trace, recording.num_selected
     if bad:
         raise _recording.nonfinite_error(trace) from None
     _recording.attach(error, trace)

@@ -75,7 +75,7 @@ def refresh(found: Discovery, root: object) -> tuple[list[FoundModule], list[Fou
     >>> [v.address for v in refresh(found, late)[1]]
     ['head.kernel', 'head.bias']
     """
-    return found.extend(discover(root))
+    return ([], []) if _known.is_current(found, root) else found.extend(discover(root))
 
 
 def address_for_new(parent_address: str, obj: object, siblings: Collection[str]) -> str:

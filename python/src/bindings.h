@@ -17,6 +17,7 @@ void RegisterLiveStructure(nanobind::module_& m);
 void RegisterSavedModel(nanobind::module_& m);
 void RegisterRestoredNames(nanobind::module_& m);
 void RegisterProcess(nanobind::module_& m);
+void RegisterRunModel(nanobind::module_& m);
 void RegisterDeclarations(nanobind::module_& m);
 void RegisterStructureWatch(nanobind::module_& m);
 void RegisterStore(nanobind::module_& m);

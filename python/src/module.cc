@@ -22,6 +22,7 @@ NB_MODULE(_core, m) {
   RegisterSavedModel(m);
   RegisterRestoredNames(m);
   RegisterProcess(m);
+  RegisterRunModel(m);
   RegisterStructureWatch(m);
   RegisterDeclarations(m);  // takes a Session
   RegisterStore(m);

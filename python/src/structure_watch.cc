@@ -1,6 +1,7 @@
 #include "structure_watch.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "bindings.h"
 
@@ -92,7 +93,7 @@ bool StructureWatch::IsContainer(PyObject* value) const {
          PyAnySet_Check(value);
 }
 
-bool StructureWatch::Add(nb::handle object) {
+bool StructureWatch::Add(nb::handle object, nb::handle ignored, bool containers) {
   nb::object reference = nb::steal(PyWeakref_NewRef(object.ptr(), nullptr));
   if (!reference.is_valid()) {
     PyErr_Clear();
@@ -100,21 +101,39 @@ bool StructureWatch::Add(nb::handle object) {
   }
   const nb::object dict = InstanceDict(object.ptr());
   uint32_t content = 0;
-  if (!dict.is_valid() || !AddContent(dict.ptr(), 0, content)) return false;
+  const Looked looked{ignored, containers};
+  if (!dict.is_valid() || !AddContent(dict.ptr(), &looked, 0, content)) return false;
   watched_.push_back({std::move(reference), TypeOf(object.ptr()), content});
   return true;
 }
 
-bool StructureWatch::AddContent(PyObject* container, int depth, uint32_t& index) {
+bool StructureWatch::Ignores(PyObject* key, PyObject* value, const Looked& looked) const {
+  if (PySet_Contains(looked.ignored.ptr(), key) == 1) return true;
+  const char* name = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : nullptr;
+  if (name == nullptr) PyErr_Clear();
+  if (name != nullptr && std::string_view(name).starts_with("_self_")) return true;
+  return !looked.containers && (IsContainer(value) || KindOf(value) == rules_.stored) &&
+         !IsPlain(value);
+}
+
+// `top`: the container is the instance dictionary of an object that is looked at so.
+bool StructureWatch::AddContent(PyObject* container, const Looked* top, int depth,
+                                uint32_t& index) {
   if (depth > kMaxWatchedDepth) return false;
   Content content;
+  if (PyTuple_Check(container)) content.shape = Shape::kTuple;
   content.all_leaves = depth > 0;
   const bool added = ForEachItem(container, [&](PyObject* key, PyObject* value) {
     content.all_leaves = content.all_leaves && KindOf(value) == rules_.leaf;
-    return AddSlot(key, value, depth, content);
+    if (top == nullptr || !Ignores(key, value, *top)) return AddSlot(key, value, depth, content);
+    content.slots.push_back({nb::borrow(key), {}, {}, nullptr, 0, Mode::kIgnored});
+    return true;
   });
   if (!added) return false;
   if (content.all_leaves) content.slots.clear();
+  for (uint32_t i = 0; i < content.slots.size(); ++i) {
+    if (content.slots[i].mode == Mode::kInside) content.inside.push_back(i);
+  }
   index = static_cast<uint32_t>(contents_.size());
   contents_.push_back(std::move(content));
   return true;
@@ -133,8 +152,10 @@ bool StructureWatch::AddSlot(PyObject* key, PyObject* value, int depth, Content&
   slot.value = value;
   if (!HoldKey(key, slot)) return false;
   const int kind = KindOf(value);
-  const bool held = key != nullptr && PySet_Contains(rules_.held.ptr(), key) == 1;
-  if (held && (kind == rules_.leaf || IsPlain(value))) {
+  const bool named = key != nullptr && PySet_Contains(rules_.held.ptr(), key) == 1;
+  // What holds plain values alone cannot come to hold anything else where it cannot change.
+  const bool fixed = PyTuple_CheckExact(value) && IsPlain(value);
+  if (fixed || (named && (kind == rules_.leaf || IsPlain(value)))) {
     slot.mode = Mode::kHeld;
     slot.owned = nb::borrow(value);
   } else if (kind == rules_.leaf) {
@@ -142,11 +163,12 @@ bool StructureWatch::AddSlot(PyObject* key, PyObject* value, int depth, Content&
     slot.owned = TypeOf(value);
   } else if (IsContainer(value)) {
     slot.mode = Mode::kInside;
-    if (!AddContent(value, depth + 1, slot.inside)) return false;
+    if (!AddContent(value, nullptr, depth + 1, slot.inside)) return false;
   } else if (kind == rules_.stored) {
     const nb::object dict = InstanceDict(value);
     slot.mode = Mode::kInside;
-    if (!dict.is_valid() || !AddContent(dict.ptr(), depth + 1, slot.inside)) return false;
+    if (!dict.is_valid() || !AddContent(dict.ptr(), nullptr, depth + 1, slot.inside)) return false;
+    contents_[slot.inside].shape = Shape::kStored;
   } else if (kind >= rules_.containers_from) {
     return false;
   }
@@ -167,14 +189,21 @@ bool StructureWatch::Unchanged() const {
 
 bool StructureWatch::SameContent(PyObject* container, const Content& content) const {
   const uint64_t version = VersionOf(container);
-  if (version != 0 && version == content.version) {
-    return std::ranges::all_of(content.slots, [this](const Slot& slot) {
-      return slot.mode != Mode::kInside || SameInside(slot.value, slot);
-    });
-  }
+  if (version != 0 && version == content.version) return SameBelow(content);
   if (!SameItems(container, content)) return false;
   content.version = version;
   return true;
+}
+
+// Of a container that holds what it held: its values live, so they need not be asked what they are.
+bool StructureWatch::SameBelow(const Content& content) const {
+  return std::ranges::all_of(content.inside, [&](uint32_t index) {
+    const Slot& slot = content.slots[index];
+    const Content& below = contents_[slot.inside];
+    if (below.shape == Shape::kTuple) return SameBelow(below);
+    if (below.shape == Shape::kStored) return SameInside(slot.value, slot);
+    return SameContent(slot.value, below);
+  });
 }
 
 bool StructureWatch::SameItems(PyObject* container, const Content& content) const {
@@ -193,11 +222,13 @@ bool StructureWatch::SameItems(PyObject* container, const Content& content) cons
 
 bool StructureWatch::SameSlot(PyObject* key, PyObject* value, const Slot& slot) const {
   if (key != slot.key.ptr()) return false;
-  if (slot.mode == Mode::kType) {
-    return reinterpret_cast<PyObject*>(Py_TYPE(value)) == slot.owned.ptr();
-  }
-  if (value != slot.value) return false;
-  return slot.mode != Mode::kInside || SameInside(value, slot);
+  if (slot.mode == Mode::kIgnored || value == slot.passed.ptr()) return true;
+  const bool same = slot.mode == Mode::kType
+                        ? reinterpret_cast<PyObject*>(Py_TYPE(value)) == slot.owned.ptr()
+                        : value == slot.value &&
+                              (slot.mode != Mode::kInside || SameInside(value, slot));
+  if (same && IsPlain(value)) slot.passed = nb::borrow(value);
+  return same;
 }
 
 bool StructureWatch::SameInside(PyObject* value, const Slot& slot) const {
@@ -217,7 +248,8 @@ void RegisterStructureWatch(nb::module_& m) {
           },
           nb::arg("kinds"), nb::arg("held"), nb::arg("leaf"), nb::arg("containers_from"),
           nb::arg("stored"))
-      .def("add", &StructureWatch::Add, nb::arg("object"))
+      .def("add", &StructureWatch::Add, nb::arg("object"), nb::arg("ignored"),
+           nb::arg("containers"))
       .def("unchanged", &StructureWatch::Unchanged);
 }
 

@@ -95,7 +95,7 @@ def test_functions_are_told_apart() -> None:
         return x * 3
 
     trace = fs.trace(lambda x: triple(double(triple(x))), tf.ones(2), functions="call")
-    names = [op.attrs["f"] if "f" in op.attrs else op.type for op in trace.ops if op.kind == "call"]
+    names = [op.attrs.get("f", op.type) for op in trace.ops if op.kind == "call"]
     assert len(names) == 3
     assert names[0] == names[2] != names[1]
 
