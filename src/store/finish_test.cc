@@ -127,7 +127,6 @@ TEST_F(FinishTest, AKillAtAnyMomentOfTheEndLeavesATrace) {
   const auto nobody = Start("nobody.flow");
   Record(m, *nobody, kOps);
   const auto live = m.Finish();
-  int whole = 0;
   for (int i = 0; i < kKills; ++i) {
     const std::string path = Path("killed" + std::to_string(i) + ".flow");
     int pipe[2];
@@ -154,7 +153,6 @@ TEST_F(FinishTest, AKillAtAnyMomentOfTheEndLeavesATrace) {
     EXPECT_TRUE(Lint(**loaded).empty()) << i << ": " << Lint(**loaded).front();
     ExpectValuesOf(*live, **loaded);
     const bool interrupted = (*loaded)->info().interrupted;
-    whole += interrupted ? 0 : 1;
     EXPECT_TRUE(interrupted || (*loaded)->num_ops() == live->num_ops()) << i;
     ASSERT_TRUE(RepairTrace(path).ok()) << i << ": " << RepairTrace(path).ToString();
     EXPECT_FALSE(std::filesystem::exists(path + "/trace.sqlite-wal")) << i;

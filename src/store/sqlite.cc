@@ -166,7 +166,7 @@ Result<Statement> Database::Prepare(const std::string& sql) {
 Result<bool> Database::EmptyLog() {
   Result<Statement> checkpoint = Prepare("PRAGMA wal_checkpoint(TRUNCATE)");
   if (!checkpoint.ok()) return checkpoint.status();
-  const Result<bool> row = checkpoint->Step();
+  Result<bool> row = checkpoint->Step();
   if (!row.ok()) return row;
   return *row && checkpoint->Column(0).integer == 0;
 }
