@@ -44,7 +44,10 @@ class Step(NamedTuple):
 
 
 class Restored:
-    """One restored model. ``modules``: address, name, class, number of the one above, object."""
+    """One restored model.
+
+    ``modules``: address, name, class, number of the one above, object, parameters, trainable ones.
+    """
 
     def __init__(self, held: _Held) -> None:
         """Ask the engine for the modules of what was found."""
@@ -56,7 +59,7 @@ class Restored:
         self._objects: dict[int, _Reference] = {}
         self._functions = [weakref.ref(function) for function in held.functions]
         self._graphs: weakref.WeakSet[Any] | None = None
-        for number, (_, name, _, _, which) in enumerate(self.modules):
+        for number, (_, name, _, _, which, *_) in enumerate(self.modules):
             if number > 0 and which >= 0:
                 self._objects[number] = weakref.ref(held.objects[which])
             elif number > 0:
@@ -71,7 +74,7 @@ class Restored:
     def steps(self, number: int) -> Iterator[Step]:
         """From one module to the modules and variables right below it."""
         above = self.modules[number][0] if number else ""
-        for below, (address, _, _, parent, _) in enumerate(self.modules):
+        for below, (address, _, _, parent, *_) in enumerate(self.modules):
             reference = self._objects.get(below)
             value = reference() if reference is not None else self._layers.get(below)
             if parent == number and value is not None:
@@ -129,16 +132,21 @@ class View:
 
     def described(self, value: Any) -> tuple[str, str] | None:
         """The class and the name of a module of a restored model; None for all else."""
+        row = self._row(value)
+        return None if row is None else (row[2], row[1] or row[2])
+
+    def parameters(self, value: Any) -> tuple[int, int] | None:
+        """How many parameters such a module has, and how many are trainable."""
+        row = self._row(value)
+        return None if row is None else (row[5], row[6])
+
+    def _row(self, value: Any) -> tuple[Any, ...] | None:
         if isinstance(value, Layer):
-            model, number = value.model, value.number
-        elif id(value) in self._met and not _is_layer(value):
+            return value.model.modules[value.number]
+        if id(value) in self._met and not _is_layer(value):
             model, number = self._met[id(value)]
-        else:
-            return None
-        if not model.modules:
-            return "SavedModel", "SavedModel"
-        _, name, class_name, _, _ = model.modules[number]
-        return class_name, name or class_name
+            return model.modules[number]
+        return None
 
     def _place(self, value: Any, kind: int) -> tuple[Restored, int] | None:
         if isinstance(value, Layer):

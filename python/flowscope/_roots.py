@@ -112,7 +112,9 @@ def _by_name(obj: Any, given: Any) -> dict[str, Any] | None:
     if args or not kwargs:
         return None
     if isinstance(given, dict):
-        return dict(given) if given.keys() <= kwargs.keys() else None
+        # The file's names, which TensorFlow changes where they are no names of Python's.
+        known = {*kwargs, *(getattr(obj, "_arg_keywords", None) or ())}
+        return dict(given) if given.keys() <= known else None
     values = given if isinstance(given, tuple) else (given,)
     return dict(zip(kwargs, values, strict=True)) if len(values) == len(kwargs) == 1 else None
 

@@ -251,6 +251,10 @@ class Search:
                 sizes[id(node.found)] = _size(node.obj)
         for node in self._nodes.values():
             if isinstance(node.found, FoundModule):
+                counted = self.reach.restored.parameters(node.obj)
+                if counted is not None:
+                    node.found.num_params, node.found.num_trainable = counted
+                    continue
                 for variable in self._weights(node):
                     node.found.num_params += sizes[id(variable)]
                     node.found.num_trainable += sizes[id(variable)] * variable.trainable

@@ -29,8 +29,10 @@ using ObjectRow = std::tuple<std::string, std::vector<std::pair<std::string, uin
                              std::string, std::string, std::optional<Dims>, bool>;
 // name, numbers of the objects that are its last arguments (-1: no object)
 using FunctionRow = std::pair<std::string, std::vector<int64_t>>;
-// address, name, class, number of the module above or -1, number of the object or -1
-using ModuleRow = std::tuple<std::string, std::string, std::string, int64_t, int64_t>;
+// address, name, class, number of the module above or -1, number of the object or -1, parameters,
+// trainable ones
+using ModuleRow =
+    std::tuple<std::string, std::string, std::string, int64_t, int64_t, int64_t, int64_t>;
 // addresses, name, number of the module or -1
 using VariableRow = std::tuple<std::vector<std::string>, std::string, int64_t>;
 
@@ -68,7 +70,7 @@ class PyRestoredNames {
     std::vector<ModuleRow> rows;
     for (const savedmodel::ModelModule& module : names_->modules()) {
       rows.emplace_back(module.address, module.name, module.class_name, NumberOf(module.parent),
-                        NumberOf(module.object));
+                        NumberOf(module.object), module.num_params, module.num_trainable);
     }
     return rows;
   }
@@ -103,7 +105,7 @@ class PyRestoredNames {
 
 void RegisterRestoredNames(nb::module_& m) {
   m.attr("SCOPES_NOTE") = std::string(library::kScopesNote).c_str();
-  nb::class_<FoundOrigins>(m, "FoundOrigins");
+  [[maybe_unused]] const nb::class_<FoundOrigins> origins(m, "FoundOrigins");
   nb::class_<PyRestoredNames>(m, "RestoredNames")
       .def(nb::init<nb::handle, const std::vector<ObjectRow>&, const std::vector<FunctionRow>&>(),
            "context"_a, "objects"_a, "functions"_a)

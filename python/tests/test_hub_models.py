@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from test_command_line import run
+from test_restored import same
 
 pytestmark = pytest.mark.skipif(not causal_model.available(), reason=causal_model.WHERE)
 
@@ -133,6 +134,14 @@ def test_layers_and_variables_are_named(exported: Exported) -> None:
     assert trace[exported.hub.layer].calls[0].method == "by name"
     assert trace[exported.hub.layer].out.size > 0
     assert 0 < len([v for v in trace.variables if v.address]) <= exported.num_variables
+
+
+def test_what_is_restored_has_the_same_modules(exported: Exported) -> None:
+    inputs = {name: tf.constant(value) for name, value in exported.inputs.items()}
+    loaded = tf.saved_model.load(exported.path)
+    path = fs.trace(exported.path, exported.inputs)
+    same(path, fs.trace(loaded, inputs, signature="serving_default"))
+    same(path, fs.trace(loaded.signatures["serving_default"], input_kwargs=inputs))
 
 
 def test_the_command_gives_the_same_bits(exported: Exported, tmp_path: Path) -> None:

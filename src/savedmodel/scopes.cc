@@ -36,15 +36,20 @@ std::unordered_set<std::string_view> NamesOf(const interp::FunctionDef& function
   return names;
 }
 
+std::unordered_set<std::string_view> ScopesOf(const interp::FunctionDef& function) {
+  std::unordered_set<std::string_view> scopes;
+  for (const interp::NodeDef& node : function.nodes) {
+    for (size_t end = node.name.find('/'); end != std::string_view::npos;
+         end = node.name.find('/', end + 1)) {
+      scopes.insert(node.name.substr(0, end));
+    }
+  }
+  return scopes;
+}
+
 // The part of `name` up to the end of `part`, which is a view into it.
 std::string_view UpTo(std::string_view name, std::string_view part) {
   return name.substr(0, static_cast<size_t>(part.data() - name.data()) + part.size());
-}
-
-// What the layers are called that a variable is in. The first part can be the model's name.
-void AddLayerNames(std::string_view variable, std::set<std::string, std::less<>>& names) {
-  const std::vector<std::string_view> path = Split(variable);
-  for (size_t i = path.size() == 2 ? 0 : 1; i + 1 < path.size(); ++i) names.emplace(path[i]);
 }
 
 }  // namespace
@@ -91,13 +96,12 @@ Scopes::ByFunction Scopes::OutermostOf(const std::vector<interp::FunctionDef>& b
   return functions;
 }
 
-// The scope that most nodes stand in. Where reads are known it has some, and it is not called like
-// a layer where it stands beside one.
+// The scope that most nodes stand in. Where reads are known it has some, and no layer stands beside
+// it.
 void Scopes::FindRoot(const ByFunction& functions, const std::set<std::string>& layers) {
   std::map<std::string_view, size_t> counts;
   std::set<std::string_view> reading;
   std::set<std::string_view> beside_layers;
-  std::set<std::string, std::less<>> layer_names;
   for (const auto& [function, scopes] : functions) {
     const bool has_layers = std::ranges::any_of(
         scopes, [&](const auto& scope) { return layers.contains(scope.first); });
@@ -105,19 +109,26 @@ void Scopes::FindRoot(const ByFunction& functions, const std::set<std::string>& 
       counts[name] += scope.num_nodes;
       if (!scope.reads.empty()) reading.insert(name);
       if (has_layers) beside_layers.insert(name);
-      for (const std::string& variable : scope.reads) AddLayerNames(variable, layer_names);
     }
   }
   size_t most = 0;
   for (const auto& [scope, count] : counts) {
     const bool reads = reading.empty() || reading.contains(scope);
-    const bool is_beside =
-        beside_layers.contains(scope) &&
-        (layer_names.contains(scope) || layer_names.contains(WithoutNumber(scope)));
-    if (count <= most || !reads || is_beside || layers.contains(std::string(scope))) continue;
+    if (count <= most || !reads || beside_layers.contains(scope)) continue;
     most = count;
     root_scope_ = scope;
   }
+}
+
+// Whether an outermost scope takes all of these variables, and others.
+bool Scopes::ReadsMore(const std::set<std::string>& reads, const ByFunction& functions) {
+  for (const auto& [function, scopes] : functions) {
+    for (const auto& [name, scope] : scopes) {
+      if (scope.reads.size() > reads.size() && std::ranges::includes(scope.reads, reads))
+        return true;
+    }
+  }
+  return false;
 }
 
 // Whether all that is taken below an outermost scope belongs to a layer of that name.
@@ -140,8 +151,8 @@ bool Scopes::IsLayer(std::string_view scope, const ByFunction& functions) {
     });
     if (below_model) return true;
     const bool is_first = all([&](const std::string& name) { return Split(name)[0] == layer; });
-    const bool has_no_layers = all([](const std::string& name) { return Split(name).size() == 2; });
-    if (is_first && (has_no_layers || !is_all_of_function)) return true;
+    // It can be the model where nothing else is read beside it, nor more elsewhere.
+    if (is_first && (!is_all_of_function || ReadsMore(reads, functions))) return true;
   }
   return false;
 }
@@ -203,12 +214,16 @@ void Scopes::AddVariables(const std::set<std::string>& names) {
 // Without the model's own name. Empty for a variable beside the model, such as a seed.
 std::vector<std::string_view> Scopes::PathOf(std::string_view variable_name) const {
   std::vector<std::string_view> path = Split(variable_name);
-  if (path.front() == root_name_) path.erase(path.begin());
+  const auto is_below = [&] {
+    return std::ranges::any_of(below_root_, [&](const std::string& scope) {
+      return scope == path.front() || WithoutNumber(scope) == path.front();
+    });
+  };
+  // A layer can be called like the model.
+  const bool is_layer = path.size() == 2 && is_below();
+  if (path.front() == root_name_ && !is_layer) path.erase(path.begin());
   if (path.size() < 2) return path;
-  const bool is_below = std::ranges::any_of(below_root_, [&](const std::string& scope) {
-    return scope == path.front() || WithoutNumber(scope) == path.front();
-  });
-  return is_below ? path : std::vector<std::string_view>();
+  return is_below() ? path : std::vector<std::string_view>();
 }
 
 uint32_t Scopes::AddModule(uint32_t parent, std::string_view name) {
@@ -277,8 +292,21 @@ uint32_t Scopes::ModuleOfOutermost(std::string_view function, std::string_view s
   return layer == layers->second.end() ? kNoScope : layer->second;
 }
 
+// Where scopes of layers have a number the first one has it too: "einsum" and "einsum_1" are an
+// op's.
+bool Scopes::CanBeLayer(std::string_view scope, const std::unordered_set<std::string_view>& scopes,
+                        const std::unordered_set<std::string_view>& nodes) const {
+  const std::string_view last = scope.substr(scope.rfind('/') + 1);
+  if (IsPartOfAnOp(last) || nodes.contains(scope)) return false;
+  if (!numbered_) return true;
+  const std::string_view stripped = WithoutNumber(last);
+  const std::string_view bare = scope.substr(0, scope.size() - last.size() + stripped.size());
+  return bare != scope && !scopes.contains(bare) && !nodes.contains(bare);
+}
+
 void Scopes::AddBody(const interp::FunctionDef& function) {
   const std::unordered_set<std::string_view> names = NamesOf(function);
+  const std::unordered_set<std::string_view> scopes = ScopesOf(function);
   for (const interp::NodeDef& node : function.nodes) {
     const std::vector<std::string_view> parts = Split(node.name);
     uint32_t module = ModuleOfOutermost(function.signature.name, parts.front());
@@ -290,9 +318,7 @@ void Scopes::AddBody(const interp::FunctionDef& function) {
         continue;
       }
       const bool is_container = module < num_known_ && !children_[module].empty();
-      if (!is_container || IsPartOfAnOp(parts[i]) || names.contains(UpTo(node.name, parts[i]))) {
-        break;
-      }
+      if (!is_container || !CanBeLayer(UpTo(node.name, parts[i]), scopes, names)) break;
       module = AddModule(module, numbered_ ? WithoutNumber(parts[i]) : parts[i]);
     }
   }

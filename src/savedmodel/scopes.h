@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "interp/function_def.h"
@@ -70,6 +71,7 @@ class Scopes {
   static ByFunction OutermostOf(const std::vector<interp::FunctionDef>& bodies,
                                 const VariableArguments& arguments);
   void FindRoot(const ByFunction& functions, const std::set<std::string>& layers);
+  static bool ReadsMore(const std::set<std::string>& reads, const ByFunction& functions);
   static bool IsLayer(std::string_view scope, const ByFunction& functions);
   void FindRootName(const ByFunction& functions);
   void FindBelowRoot(const std::vector<interp::FunctionDef>& bodies);
@@ -77,6 +79,9 @@ class Scopes {
   void FindLayers(const ByFunction& functions);
   uint32_t LayerOf(std::string_view scope, const std::set<std::string>& reads) const;
   bool Holds(uint32_t module, uint32_t other) const;
+  // Whether a scope right below a module can be that of a layer without variables.
+  bool CanBeLayer(std::string_view scope, const std::unordered_set<std::string_view>& scopes,
+                  const std::unordered_set<std::string_view>& nodes) const;
   void AddBody(const interp::FunctionDef& function);
   std::vector<std::string_view> PathOf(std::string_view variable_name) const;
   uint32_t AddModule(uint32_t parent, std::string_view name);

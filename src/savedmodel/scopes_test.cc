@@ -30,6 +30,31 @@ std::string ModuleOf(const Scopes& scopes, const ScopeCalls& calls, const std::s
   return scopes.modules()[calls.calls[found->second].module].address;
 }
 
+// Nodes of a function and the variables that they take.
+struct Reads {
+  std::string_view node;
+  std::vector<std::string_view> variables;
+};
+
+interp::FunctionDef Function(const std::string& name, const std::vector<Reads>& nodes,
+                             VariableArguments& arguments) {
+  interp::FunctionDef function;
+  function.signature.name = name;
+  for (const auto& [node_name, variables] : nodes) {
+    interp::NodeDef node;
+    node.name = node_name;
+    node.op = "ReadVariableOp";
+    for (const std::string_view variable : variables) {
+      arguments.Give(name, function.signature.inputs.size(), variable);
+      function.signature.inputs.push_back({});
+      function.signature.inputs.back().name = variable;
+      node.inputs.push_back(variable);
+    }
+    function.nodes.push_back(node);
+  }
+  return function;
+}
+
 TEST(ScopesTest, VariablesTellTheLayersThatHaveThem) {
   const interp::FunctionDef body = Body({"net/encoder/dense/MatMul", "net/head/MatMul"});
   const Scopes scopes(
@@ -64,6 +89,29 @@ TEST(ScopesTest, AScopeBesideKnownLayersIsALayer) {
   EXPECT_EQ(calls.calls.size(), 4U);
 }
 
+TEST(ScopesTest, AnOpsScopeIsNoLayer) {
+  const interp::FunctionDef body =
+      Body({"net_1/att_1/query_1/MatMul", "net_1/att_1/einsum/Einsum",
+            "net_1/att_1/einsum_1/Einsum", "net_1/att_1/Cast/x", "net_1/att_1/drop_1/Mul"});
+  const Scopes scopes({"net/att/query/kernel"}, {body});
+  EXPECT_THAT(Addresses(scopes), ElementsAre("self", "att", "att.query", "att.drop"));
+}
+
+TEST(ScopesTest, ALayerCanBeCalledLikeTheModel) {
+  const interp::FunctionDef body = Body({"net_1/net_1/Mat/Mul", "net_1/out_1/MatMul"});
+  const Scopes scopes({"net/kernel", "out/kernel"}, {body});
+  EXPECT_THAT(Addresses(scopes), ElementsAre("self", "net", "out"));
+  EXPECT_EQ(scopes.AddressOf("net/kernel"), "net.kernel");
+}
+
+TEST(ScopesTest, AModelWhoseVariablesTellNoLayerIsNone) {
+  VariableArguments arguments;
+  const interp::FunctionDef body =
+      Function("call", {{"sub_1/a_1/Read/x", {"sub/kernel"}}, {"sub_1/b_1/Read/x", {"sub/bias"}}},
+               arguments);
+  EXPECT_TRUE(Scopes({"sub/kernel", "sub/bias"}, {body}, arguments).modules().empty());
+}
+
 TEST(ScopesTest, ALayersOwnNumberIsKept) {
   const interp::FunctionDef body =
       Body({"net_1/dense_2/MatMul", "net_1/dense_1_1/MatMul", "net_1/out_1/MatMul"});
@@ -80,31 +128,6 @@ TEST(ScopesTest, ALoopsScopeIsPassedThrough) {
   const ScopeCalls calls = scopes.CallsOf(body);
   EXPECT_EQ(ModuleOf(scopes, calls, "net_1/lstm_1/while/cell_1/MatMul"), "lstm.cell");
   EXPECT_EQ(ModuleOf(scopes, calls, "net_1/lstm_1/while/add"), "lstm");
-}
-
-// Nodes of a function and the variables that they take.
-struct Reads {
-  std::string_view node;
-  std::vector<std::string_view> variables;
-};
-
-interp::FunctionDef Function(const std::string& name, const std::vector<Reads>& nodes,
-                             VariableArguments& arguments) {
-  interp::FunctionDef function;
-  function.signature.name = name;
-  for (const auto& [node_name, variables] : nodes) {
-    interp::NodeDef node;
-    node.name = node_name;
-    node.op = "ReadVariableOp";
-    for (const std::string_view variable : variables) {
-      arguments.Give(name, function.signature.inputs.size(), variable);
-      function.signature.inputs.push_back({});
-      function.signature.inputs.back().name = variable;
-      node.inputs.push_back(variable);
-    }
-    function.nodes.push_back(node);
-  }
-  return function;
 }
 
 TEST(ScopesTest, AFunctionWithoutTheModelsScopeTellsLayersByWhatItReads) {

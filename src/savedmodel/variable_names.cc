@@ -21,8 +21,9 @@ namespace {
 constexpr std::string_view kValueSuffix = "/.ATTRIBUTES/VARIABLE_VALUE";
 
 // Lists in which Keras keeps the variables of a model that it exports: they tell no layer.
-constexpr std::array<std::string_view, 4> kCollections = {
-    "variables.", "trainable_variables.", "non_trainable_variables.", "_all_variables."};
+constexpr std::string_view kCopies = "_all_variables.";
+constexpr std::array<std::string_view, 4> kCollections = {"variables.", "trainable_variables.",
+                                                          "non_trainable_variables.", kCopies};
 
 bool IsCollected(std::string_view path) {
   return std::ranges::any_of(kCollections,
@@ -332,7 +333,11 @@ void ModelNames::AddObjectModules(std::span<const SavedObject> objects) {
 }
 
 uint32_t ModelNames::OwnerOf(const Known& known) const {
-  if (!scopes_.modules().empty()) return scopes_.OwnerOf(known.variable->name);
+  if (!scopes_.modules().empty()) {
+    const uint32_t owner = scopes_.OwnerOf(known.variable->name);
+    // One whose layer the names do not tell is the model's, unless it is a seed or the like.
+    return owner == kNoScope && known.variable->trainable ? 0 : owner;
+  }
   if (known.paths.empty() || modules_.empty()) return kNoScope;
   std::string above = known.paths.front();
   while (!above.empty()) {
@@ -344,14 +349,29 @@ uint32_t ModelNames::OwnerOf(const Known& known) const {
   return 0;
 }
 
-// Keras exports a second copy of every variable; each name counts once, and each object.
+// Keras exports a second copy of every variable, in a list of its own.
+std::set<std::string_view> ModelNames::CopiesOf(const ByNode& variables) {
+  const auto is_listed = [](const Known& known) {
+    return !known.paths.empty() && std::ranges::all_of(known.paths, [](const std::string& path) {
+      return path.starts_with(kCopies);
+    });
+  };
+  std::set<std::string_view> names;
+  std::set<std::string_view> copies;
+  for (const auto& [node, known] : variables) {
+    if (!is_listed(known)) names.insert(known.variable->name);
+  }
+  for (const auto& [node, known] : variables) {
+    if (is_listed(known) && names.contains(known.variable->name)) copies.insert(node);
+  }
+  return copies;
+}
+
 void ModelNames::CountParams() {
-  std::set<std::string_view> counted;
+  const std::set<std::string_view> copies = CopiesOf(by_node_);
   std::set<uint32_t> objects;
   for (const auto& [node, known] : by_node_) {
-    if (!objects.insert(known.object).second) continue;
-    const bool by_name = !scopes_.modules().empty();
-    if (by_name && !counted.insert(known.variable->name).second) continue;
+    if (copies.contains(node) || !objects.insert(known.object).second) continue;
     const std::optional<Dims>& dims = known.variable->dims;
     if (!dims || std::ranges::any_of(*dims, [](int64_t dim) { return dim < 0; })) continue;
     const int64_t count = NumElements(*dims);

@@ -62,6 +62,7 @@ class ModelNames {
   static std::set<std::string> NamesOf(const ByNode& variables);
   void AddScopeModules();
   void AddObjectModules(std::span<const SavedObject> objects);
+  static std::set<std::string_view> CopiesOf(const ByNode& variables);
   void CountParams();
   uint32_t OwnerOf(const Known& known) const;
 
