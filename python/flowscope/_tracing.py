@@ -255,8 +255,9 @@ def _ready_model(request: _Request, model: Any) -> _Ready:
     except BaseException:
         recording.finish("the recording could not start")
         raise
+    run: Any = _core.run_model
     return functools.partial(
-        _core.run_model,
+        run,
         functools.partial(recording.root_call(root.obj), *args, **kwargs),
         functools.partial(_run_that_returned, recording, owner),
         functools.partial(_run_that_raised, recording),
