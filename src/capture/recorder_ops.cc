@@ -94,7 +94,7 @@ void Recorder::Run(TFE_Op* op, TFE_Context* context, Pending& pending,
   const CalledFunction function =
       pending.traits.is_function_call ? FunctionToOpen(context, id) : CalledFunction();
   const bool opens = !function.name.empty();
-  const int64_t start = Now();
+  builder_.op(id).start_ns = Now();
   if (opens) {
     const uint32_t ran_before = run_counter_;
     RunInside(context, function, id, inputs, outputs, num_outputs, status);
@@ -102,15 +102,14 @@ void Recorder::Run(TFE_Op* op, TFE_Context* context, Pending& pending,
     if (run_counter_ == ran_before) KeepBodies(context, id);
     CompareCompiled(op, id, outputs, *num_outputs, status);
   } else if (refused_.empty()) {
-    if (!pending.traits.is_variable_read) {
+    if (!pending.traits.is_variable_read && !pending.watches.empty()) {
       for (const VariableTracker::Watch& watch : pending.watches) variables_.Before(op, watch);
+      builder_.op(id).start_ns = Now();
     }
-    builder_.op(id).start_ns = Now();
     tf::Api().TFE_Execute(op, outputs, num_outputs, status);
   } else {
     FailAsStopped(num_outputs, status);
   }
-  if (opens) builder_.op(id).start_ns = start;
   builder_.op(id).duration_ns = Now() - builder_.op(id).start_ns;
   if (builder_.op(id).attrs == 0) ReadAttrs(op, id);  // TensorFlow has the fingerprint ready now
   if (tf::Api().TF_GetCode(status) != 0) {
@@ -199,7 +198,6 @@ void Recorder::Begin(std::string_view type, LocationId location,
   record.kind = pending.traits.kind;
   record.location = location;
   record.run_counter = ++run_counter_;
-  record.start_ns = Now();
   if (pending.traits.takes_functions) {
     record.opaque_reason = builder_.Intern("the op's kernel runs functions itself");
   }
@@ -377,6 +375,7 @@ Status Recorder::RecordCallback(const std::string& type,
   std::vector<EdgeRecord> edges;
   ResolveInputs(inputs, pending, edges);
   Begin(type, location, edges, pending);
+  builder_.op(pending.id).start_ns = Now();
   if (pending.traits.is_function_call) {
     builder_.op(pending.id).opaque_reason =
         builder_.Intern("op callbacks do not see inside a compiled function");
