@@ -33,13 +33,15 @@ const char* ErrorClass(StatusCode code) {
 
 }  // namespace
 
+nb::object MessageText(std::string_view text) {
+  const auto size = static_cast<Py_ssize_t>(text.size());
+  return nb::steal(PyUnicode_DecodeUTF8(text.data(), size, "surrogateescape"));
+}
+
 void Check(const Status& status) {
   if (status.ok()) return;
   const nb::object error = nb::module_::import_("flowscope.errors").attr(ErrorClass(status.code()));
-  // A message can name a file whose name is no text.
-  const std::string& text = status.message();
-  const auto size = static_cast<Py_ssize_t>(text.size());
-  const nb::object message = nb::steal(PyUnicode_DecodeUTF8(text.data(), size, "surrogateescape"));
+  const nb::object message = MessageText(status.message());
   PyErr_SetObject(error.ptr(), message.ptr());
   throw nb::python_error();
 }

@@ -1,11 +1,17 @@
 // From Status to the exceptions of flowscope.errors: the one place where that is decided.
 #pragma once
 
+#include <string_view>
 #include <utility>
+
+#include <nanobind/nanobind.h>
 
 #include "base/status.h"
 
 namespace flowscope::python {
+
+// A message as Python's text. It can name a file, or a part of a damaged one, that is no UTF-8.
+nanobind::object MessageText(std::string_view text);
 
 // Throws the Python exception for a status that is not ok.
 void Check(const Status& status);

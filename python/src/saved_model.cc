@@ -88,7 +88,7 @@ class PySavedModel {
     for (auto& [name, handle] : call->outputs) {
       outputs[name.c_str()] = EagerTensorFrom(handle.release());
     }
-    const std::string error = call->status.ok() ? "" : call->status.message();
+    const nb::object error = MessageText(call->status.ok() ? "" : call->status.message());
     return nb::make_tuple(TraceToPython(std::move(call->trace)), outputs, error,
                           call->stopped_by_nonfinite);
   }

@@ -208,6 +208,20 @@ def test_an_op_that_is_not_known_here_is_named(two: SavedCase, tmp_path: Path) -
         fs.trace(file.parent, two.inputs)
 
 
+def test_a_name_that_is_no_text_is_told(two: SavedCase, tmp_path: Path) -> None:
+    file = copied(two, tmp_path) / "saved_model.pb"
+    whole, messages = file.read_bytes(), []
+    at = whole.find(b"StatefulPartitionedCall")
+    while at >= 0:
+        file.write_bytes(whole[: at + 3] + b"\xdc" + whole[at + 4 :])
+        try:
+            fs.trace(file.parent, two.inputs)
+        except fs.FlowScopeError as error:
+            messages.append(str(error))
+        at = whole.find(b"StatefulPartitionedCall", at + 1)
+    assert any("Sta\udcdcefulPartitionedCall" in message for message in messages)
+
+
 def test_signature_is_refused_for_what_has_none() -> None:
     with pytest.raises(fs.errors.InvalidArgumentError, match="this is none"):
         fs.trace(tf.nn.relu, tf.ones(3), signature="serving_default")
