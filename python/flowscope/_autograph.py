@@ -60,7 +60,8 @@ def without_cache(original: Any) -> Any:
 
     @functools.wraps(original)
     def cache_allowlisted(entity: Any, options: Any) -> None:
-        if not isinstance(getattr(type(entity), "__dict__", {}).get(NAME), Artifact):
+        shown = (vars(base).get(NAME) for base in type(entity).__mro__)
+        if not any(isinstance(value, Artifact) for value in shown):
             original(entity, options)
 
     return cache_allowlisted

@@ -19,6 +19,9 @@ from . import _autograph, _bodies, _core, _graphs
 
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: classes written in C
 
+# Where Keras says that a layer needs a call of its own.
+_ABSTRACT = ("keras.src.layers.layer", "keras.src.ops.operation")
+
 _MISSING = object()
 
 _lock = threading.RLock()
@@ -75,13 +78,16 @@ class Patches:
 
     def hold_class(self, cls: type, methods: Iterable[str]) -> None:
         """Wraps the named methods in ``cls`` and its bases, where each defines them."""
-        if not cls.__flags__ & _IMMUTABLE:
+        # To set an attribute of a class costs by the number of its subclasses, and Python forgets
+        # what it knows of them all: no more is set than is needed.
+        shown = any((base, _autograph.NAME) in self._mine for base in cls.__mro__)
+        if not shown and not cls.__flags__ & _IMMUTABLE:
             self.add(cls, _autograph.NAME, _autograph.Artifact())
         for base in cls.__mro__:
             if base.__flags__ & _IMMUTABLE:
                 continue
             for name in methods:
-                if name in base.__dict__ and _wrappable(base.__dict__[name]):
+                if name in base.__dict__ and _wrappable(base.__dict__[name], name):
                     self.hold(base, name, _wrapper_of(name))
 
 
@@ -91,8 +97,10 @@ def held_patches() -> int:
         return len(_held)
 
 
-def _wrappable(attribute: Any) -> bool:
+def _wrappable(attribute: Any, name: str) -> bool:
     if isinstance(attribute, (staticmethod, classmethod, property)):
+        return False
+    if name == "call" and getattr(attribute, "__module__", None) in _ABSTRACT:
         return False
     return callable(attribute) or hasattr(attribute, "__get__")
 

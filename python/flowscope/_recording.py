@@ -184,10 +184,9 @@ class Recording:
 
     def _patch(self, found: addresses.Discovery | None) -> None:
         keras = _runtime.keras()
+        wide = [keras.Operation, keras.Layer] if keras is not None else []
         classes = {type(module.obj) for module in found.modules} if found is not None else set()
-        if keras is not None:
-            classes |= {keras.Layer, keras.Operation}
-        for cls in classes:
+        for cls in (*wide, *classes):
             self._patches.hold_class(cls, _methods_of(cls))
         hold_tracing_regions(self._patches)
         hold_function_names(self._patches)
