@@ -223,10 +223,10 @@ bool StructureWatch::SameItems(PyObject* container, const Content& content) cons
 bool StructureWatch::SameSlot(PyObject* key, PyObject* value, const Slot& slot) const {
   if (key != slot.key.ptr()) return false;
   if (slot.mode == Mode::kIgnored || value == slot.passed.ptr()) return true;
-  const bool same = slot.mode == Mode::kType
-                        ? reinterpret_cast<PyObject*>(Py_TYPE(value)) == slot.owned.ptr()
-                        : value == slot.value &&
-                              (slot.mode != Mode::kInside || SameInside(value, slot));
+  const bool same =
+      slot.mode == Mode::kType
+          ? reinterpret_cast<PyObject*>(Py_TYPE(value)) == slot.owned.ptr()
+          : value == slot.value && (slot.mode != Mode::kInside || SameInside(value, slot));
   if (same && IsPlain(value)) slot.passed = nb::borrow(value);
   return same;
 }

@@ -3,9 +3,11 @@
 #include <dlfcn.h>
 
 #include <atomic>
-#include <cstdio>
+#include <charconv>
 #include <filesystem>
 #include <mutex>
+#include <string_view>
+#include <system_error>
 
 namespace flowscope::tf {
 namespace {
@@ -66,11 +68,13 @@ class SymbolFinder {
 
 // What an object's first word points at: behind the offset to its top and its type.
 void FindFingerprint(SymbolFinder& finder, CApi& api) {
-  int major = 0;
   int minor = 0;
-  const char* version = api.TF_Version();
-  if (version == nullptr || std::sscanf(version, "%d.%d", &major, &minor) != 2) return;
-  if (major != 2) return;
+  constexpr std::string_view kMajor = "2.";
+  const char* text = api.TF_Version();
+  const std::string_view version = text == nullptr ? "" : text;
+  if (!version.starts_with(kMajor)) return;
+  const char* end = version.data() + version.size();
+  if (std::from_chars(version.data() + kMajor.size(), end, minor).ec != std::errc()) return;
   if (minor < kFirstMinorWithFingerprint || minor > kLastMinorWithFingerprint) return;
   void (*table)() = nullptr;
   finder.Find(kAttrBuilderTable, table, false);
