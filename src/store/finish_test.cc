@@ -124,8 +124,10 @@ TEST_F(FinishTest, AKillAtAnyMomentOfTheEndLeavesATrace) {
   constexpr int kKills = 40;
   constexpr int kMicrosecondsApart = 400;
   TraceMaker m;
-  const auto nobody = Start("nobody.flow");
-  Record(m, *nobody, kOps);
+  {  // Gone before the first fork: its thread may hold a lock of SQLite just then.
+    const auto nobody = Start("nobody.flow");
+    Record(m, *nobody, kOps);
+  }
   const auto live = m.Finish();
   for (int i = 0; i < kKills; ++i) {
     const std::string path = Path("killed" + std::to_string(i) + ".flow");
@@ -141,13 +143,13 @@ TEST_F(FinishTest, AKillAtAnyMomentOfTheEndLeavesATrace) {
       ::pause();
       return 0;
     });
+    ::close(pipe[1]);
     char byte = 0;
     ASSERT_EQ(::read(pipe[0], &byte, 1), 1);
     ::usleep(static_cast<useconds_t>(i * kMicrosecondsApart));
     ::kill(child, SIGKILL);
     StatusOf(child);
     ::close(pipe[0]);
-    ::close(pipe[1]);
     const auto loaded = OpenTrace(path);
     ASSERT_TRUE(loaded.ok()) << i << ": " << loaded.status().ToString();
     EXPECT_TRUE(Lint(**loaded).empty()) << i << ": " << Lint(**loaded).front();
