@@ -63,6 +63,7 @@ Status ShardWriter::OpenShard() {
   header_ = ShardHeader();
   data_size_ = 0;
   syncing_ = 0;
+  written_ = 0;
   crc_ = 0;
   // Room for the header, empty as yet.
   const uint64_t nbytes = limits_.header_bytes;
@@ -106,9 +107,14 @@ Status ShardWriter::Append(std::string_view bytes) {
 Status ShardWriter::Flush() {
   if (buffer_.empty()) return Status::Ok();
   const uint64_t begin = data_begin() + data_size_ - buffer_.size();
-  const Status status = WriteData(begin, buffer_);
+  FLOWSCOPE_RETURN_IF_ERROR(WriteData(begin, buffer_));
   buffer_.clear();
-  return status;
+  return Status::Ok();
+}
+
+bool ShardWriter::IsWritten(const StoredValue& value) const {
+  if (value.nbytes == 0 || value.shard + 1 < num_shards_) return true;
+  return value.offset + value.nbytes <= written_;
 }
 
 // Data comes in the order in which it lies there.
@@ -116,6 +122,7 @@ Status ShardWriter::WriteData(uint64_t begin, std::string_view bytes) {
   FLOWSCOPE_RETURN_IF_ERROR(file().WriteAt(base_ + begin, bytes.data(), bytes.size()));
   if (zip_ != nullptr) crc_ = Crc32(crc_, bytes);
   const uint64_t end = begin + bytes.size();
+  written_ = end;
   if (end - syncing_ < kBytesToSync) return Status::Ok();
   file().BeginSync(base_ + syncing_, end - syncing_);
   syncing_ = end;

@@ -36,6 +36,8 @@ class ShardWriter {
   Result<StoredValue> Put(TensorId tensor, const Payload& payload);
   // Everything that was put is in files of the system afterwards.
   Status Flush();
+  // What was put is, all of it, in a file of the system; also after a write that failed.
+  bool IsWritten(const StoredValue& value) const;
   // Closes the shard that is open.
   Status Finish();
 
@@ -65,6 +67,7 @@ class ShardWriter {
   ShardHeader header_;
   std::string buffer_;  // appended and not yet written
   uint64_t data_size_ = 0;
+  uint64_t written_ = 0;  // where what is written of the open shard ends
   uint64_t syncing_ = 0;  // the disk has begun to take the file up to here
   uint32_t num_shards_ = 0;
   uint32_t num_closed_ = 0;

@@ -1,7 +1,11 @@
 // Recordings that are written while they run.
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstring>
+#include <future>
 #include <thread>
 
 #include "base/stats.h"
@@ -268,6 +272,67 @@ TEST_F(StreamTest, WaitsWhereTooMuchIsPending) {
     });
   }
   EXPECT_LE(most, 4);
+}
+
+// Files may not grow further than that while this lives.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t largest) {
+    handler_ = ::signal(SIGXFSZ, SIG_IGN);
+    EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before_), 0);
+    const rlimit limit{largest, before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int) = nullptr;
+};
+
+// The writing thread finds all batches waiting, and gives them one transaction.
+TEST_F(StreamTest, ADiskThatFillsKeepsTheBatchesBefore) {
+  constexpr int kCount = 320;
+  constexpr int64_t kFloats = 8192;
+  constexpr rlim_t kLargest = rlim_t{8} << 20;
+  const auto writer = Start("a.flow");
+  const FileSizeLimit limit(kLargest);
+  TraceMaker m;
+  std::promise<void> all_told;
+  writer->OnValue(m.Input("x", {1}, {1}), 4, [&] {
+    all_told.get_future().wait();
+    return *m.payloads().Read(0);
+  });
+  TensorId told = 1;
+  for (int i = 0; i < kCount; ++i) {
+    std::vector<float> values(kFloats, static_cast<float>(i));
+    m.Op("Relu", {0}, {.dims = {kFloats}, .values = std::move(values)});
+    Tell(m, *writer, told++);
+    writer->OnProgress(m.tables());
+  }
+  all_told.set_value();
+  const auto live = m.Finish();
+  EXPECT_NE(writer->Finish(live->tables()).payloads, nullptr);
+  EXPECT_FALSE(writer->status().ok());
+  const auto loaded = OpenTrace(Path("a.flow"));
+  ASSERT_TRUE(loaded.ok()) << loaded.status().ToString();
+  EXPECT_TRUE((*loaded)->info().interrupted);
+  EXPECT_TRUE(Lint(**loaded).empty());
+  EXPECT_GE((*loaded)->num_ops(), size_t{kCount / 2});
+  EXPECT_LT((*loaded)->num_ops(), live->num_ops());
+  size_t values = 0;
+  for (TensorId id = 0; id < (*loaded)->tables().tensors.size(); ++id) {
+    const Result<Payload> value = (*loaded)->ReadTensor(id);
+    if (!value.ok()) continue;
+    ++values;
+    EXPECT_EQ(ContentHash(*value), ContentHash(*live->ReadTensor(id))) << id;
+  }
+  EXPECT_GE(values, size_t{kCount / 2});
 }
 
 TEST_F(StreamTest, AFolderThatVanishesIsOneError) {

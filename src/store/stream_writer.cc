@@ -181,7 +181,7 @@ void StreamWriter::Run() {
     for (; !taken.empty() && status().ok(); taken.pop_front()) WriteFirst(taken);
     taken.clear();
     if (!status().ok()) continue;
-    if (const Status committed = Commit(); !committed.ok()) Fail(committed);
+    if (const Status committed = Commit(); !committed.ok()) Stop(committed);
   }
 }
 
@@ -192,7 +192,7 @@ void StreamWriter::WriteFirst(std::deque<Job>& taken) {
   if (const auto* value = std::get_if<Value>(&job)) nbytes += value->nbytes;
   const Status status = Write(job);
   job = Job();
-  if (!status.ok()) Fail(status);
+  if (!status.ok()) Stop(status);
   {
     const std::lock_guard lock(mutex_);
     pending_ = std::max<int64_t>(pending_ - nbytes, 0);
@@ -237,16 +237,27 @@ Status StreamWriter::WriteBatch(Batch& batch) {
 }
 
 Status StreamWriter::Commit() {
-  if (std::exchange(uncommitted_, 0) == 0) return Status::Ok();
+  if (uncommitted_ == 0) return Status::Ok();
   FLOWSCOPE_RETURN_IF_ERROR(CheckFolder());
   FLOWSCOPE_RETURN_IF_ERROR(shards_.Flush());
-  FLOWSCOPE_RETURN_IF_ERROR(WriteOwnRows());
-  FLOWSCOPE_RETURN_IF_ERROR(tables_.WriteProgress(*database_));
-  FLOWSCOPE_RETURN_IF_ERROR(database_->Execute("COMMIT"));
+  FLOWSCOPE_RETURN_IF_ERROR(CommitRows());
   if (shards_.num_closed() == closed_shards_) return Status::Ok();
   closed_shards_ = shards_.num_closed();
   FLOWSCOPE_RETURN_IF_ERROR(SyncPath(path_));
   return database_->Execute("PRAGMA wal_checkpoint(PASSIVE)");
+}
+
+Status StreamWriter::CommitRows() {
+  uncommitted_ = 0;
+  FLOWSCOPE_RETURN_IF_ERROR(WriteOwnRows());
+  FLOWSCOPE_RETURN_IF_ERROR(tables_.WriteProgress(*database_));
+  return database_->Execute("COMMIT");
+}
+
+// Batches that wait for their transaction to end are not lost with the job that failed.
+void StreamWriter::Stop(const Status& status) {
+  if (uncommitted_ > 0 && CheckFolder().ok()) static_cast<void>(CommitRows());
+  Fail(status);
 }
 
 // Values and statistics of the tensors that the batches so far have told. They stay until the end,
@@ -254,8 +265,9 @@ Status StreamWriter::Commit() {
 Status StreamWriter::WriteOwnRows() {
   RowBatch payloads(PayloadsShape());
   for (; values_committed_ < values_told_; ++values_committed_) {
-    payloads.ids.push_back(values_[values_committed_].tensor);
     const StoredValue& value = values_[values_committed_].value;
+    if (!shards_.IsWritten(value)) continue;
+    payloads.ids.push_back(values_[values_committed_].tensor);
     AppendPayloadCells(value, payloads.OwnText(value.hash.Hex()), payloads.cells);
   }
   RowBatch stats(StatsShape());
@@ -325,7 +337,7 @@ StreamWriter::Kept StreamWriter::Finish(const TraceTables& tables) {
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
-  if (const Status status = Close(tables); !status.ok()) Fail(status);
+  if (const Status status = Close(tables); !status.ok()) Stop(status);
   tables_.End();
   database_.reset();
   const Status same = CheckFolder();

@@ -76,6 +76,8 @@ class StreamWriter : public EventSink {
   Status WriteValue(Value& value);
   Status WriteBatch(Batch& batch);
   Status Commit();
+  Status CommitRows();
+  void Stop(const Status& status);
   Status WriteOwnRows();
   Status Close(const TraceTables& tables);
   Status FinishInPlace(const TraceTables& tables);
