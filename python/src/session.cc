@@ -87,7 +87,7 @@ std::shared_ptr<const Trace> Session::Stop(const std::string& error) {
   executing_eagerly_.reset();
   bodies_ = nb::none();
   options_ = {};
-  ids_.clear();
+  ids_ = {};
   modules_.clear();
   for (Frame& frame : frames_) Py_XDECREF(frame.traced);
   frames_.clear();
@@ -100,13 +100,13 @@ ModuleId Session::DeclareModule(nb::object module, const std::vector<std::string
                                 int64_t num_trainable) {
   const ModuleId id = recorder_->DeclareModule(addresses, class_name, name, config, parent,
                                                num_params, num_trainable);
-  ids_.emplace(module.ptr(), id);
+  ids_.TryEmplace(module.ptr(), id);
   modules_.push_back(std::move(module));
   return id;
 }
 
 void Session::AliasModule(nb::object module, ModuleId id) {
-  ids_.emplace(module.ptr(), id);
+  ids_.TryEmplace(module.ptr(), id);
   modules_.push_back(std::move(module));
 }
 
@@ -114,8 +114,7 @@ bool Session::Eager() const { return nb::cast<bool>(executing_eagerly_()); }
 
 // A module that discovery did not meet, such as a layer made inside call: Python names it.
 ModuleId Session::IdOf(nb::handle module) {
-  const auto it = ids_.find(module.ptr());
-  if (it != ids_.end()) return it->second;
+  if (const ModuleId* known = ids_.Find(module.ptr())) return *known;
   const ModuleCallId open = recorder_->current_module_call();
   const int64_t parent = open == kNoId ? -1 : recorder_->module_of_call(open);
   const auto id = nb::cast<int64_t>(

@@ -3,12 +3,12 @@
 
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include "base/pointer_map.h"
 #include "capture/recorder.h"
 #include "eager_tensor.h"
 
@@ -42,8 +42,8 @@ class Session {
                          const std::string& config, ModuleId parent, int64_t num_params,
                          int64_t num_trainable);
   int64_t KnownId(nanobind::handle module) const {
-    const auto it = ids_.find(module.ptr());
-    return it == ids_.end() ? -1 : static_cast<int64_t>(it->second);
+    const ModuleId* id = ids_.Find(module.ptr());
+    return id == nullptr ? -1 : static_cast<int64_t>(*id);
   }
   // Another object that stands for a module that is declared already.
   void AliasModule(nanobind::object module, ModuleId id);
@@ -86,7 +86,7 @@ class Session {
   nanobind::object executing_eagerly_;
   nanobind::object bodies_;  // _bodies.Bodies of the recording, or None
   std::shared_ptr<capture::Recorder> recorder_;
-  std::unordered_map<PyObject*, ModuleId> ids_;
+  PointerMap<ModuleId> ids_;
   std::vector<nanobind::object> modules_;
   std::vector<Frame> frames_;
   bool stopped_ = false;

@@ -28,8 +28,8 @@ void HandleMap::CountFresh() {
 
 bool HandleMap::InsertHeld(const TFE_TensorHandle* handle, KnownHandle known, bool fresh) {
   const std::lock_guard lock(mutex_);
-  const auto [it, inserted] = entries_.try_emplace(handle);
-  Entry& entry = it->second;
+  const auto [there, inserted] = entries_.TryEmplace(handle, Entry());
+  Entry& entry = *there;
   const bool goes_on = count_fresh_ && entry.counted && !fresh;
   if (!goes_on) entry.references = fresh ? 1 : 0;
   SetCounted(entry, count_fresh_ && (fresh || goes_on));
@@ -47,8 +47,8 @@ void HandleMap::InsertPinned(TFE_TensorHandle* handle, KnownHandle known) {
 
 void HandleMap::InsertUnheld(const TFE_TensorHandle* handle, KnownHandle known) {
   const std::lock_guard lock(mutex_);
-  auto [it, inserted] = entries_.try_emplace(handle, Entry{known});
-  Entry& entry = it->second;
+  const auto [there, inserted] = entries_.TryEmplace(handle, Entry());
+  Entry& entry = *there;
   entry.known = known;
   // The same pointer came back: one more reference to what is already known under it.
   if (inserted || entry.counted) ++entry.references;
@@ -57,37 +57,37 @@ void HandleMap::InsertUnheld(const TFE_TensorHandle* handle, KnownHandle known) 
 
 std::optional<KnownHandle> HandleMap::Find(const TFE_TensorHandle* handle) const {
   const std::lock_guard lock(mutex_);
-  const auto it = entries_.find(handle);
-  if (it == entries_.end()) return std::nullopt;
-  return it->second.known;
+  const Entry* entry = entries_.Find(handle);
+  if (entry == nullptr) return std::nullopt;
+  return entry->known;
 }
 
 std::optional<KnownHandle> HandleMap::FindUnheld(const TFE_TensorHandle* handle) const {
   const std::lock_guard lock(mutex_);
-  const auto it = entries_.find(handle);
-  if (it == entries_.end() || it->second.held) return std::nullopt;
-  return it->second.known;
+  const Entry* entry = entries_.Find(handle);
+  if (entry == nullptr || entry->held) return std::nullopt;
+  return entry->known;
 }
 
 bool HandleMap::Revive(const TFE_TensorHandle* handle, KnownHandle known) {
   const std::lock_guard lock(mutex_);
-  const auto [it, inserted] = entries_.try_emplace(handle, Entry{known, 1});
-  if (inserted) SetCounted(it->second, true);
+  const auto [entry, inserted] = entries_.TryEmplace(handle, Entry{known, 1});
+  if (inserted) SetCounted(*entry, true);
   return inserted;
 }
 
 void HandleMap::OnCopy(const TFE_TensorHandle* original, TFE_TensorHandle* copy) {
   const std::lock_guard lock(mutex_);
-  const auto it = entries_.find(original);
-  if (it == entries_.end()) return;
+  Entry* from = entries_.Find(original);
+  if (from == nullptr) return;
   if (copy == original) {
-    if (it->second.counted) ++it->second.references;
+    if (from->counted) ++from->references;
     return;
   }
-  const KnownHandle known = it->second.known;
-  const bool held = it->second.held;
+  const KnownHandle known = from->known;
+  const bool held = from->held;
   if (held) pinned_.push_back(tf::ShareHandle(copy));
-  Entry& entry = entries_[copy];
+  Entry& entry = *entries_.TryEmplace(copy, Entry()).first;
   SetCounted(entry, !held);
   entry.known = known;
   entry.references = held ? 0 : 1;
@@ -96,22 +96,22 @@ void HandleMap::OnCopy(const TFE_TensorHandle* original, TFE_TensorHandle* copy)
 
 void HandleMap::OnDelete(const TFE_TensorHandle* handle) {
   const std::lock_guard lock(mutex_);
-  const auto it = entries_.find(handle);
-  if (it == entries_.end() || !it->second.counted) return;
-  if (it->second.references > 0) --it->second.references;
-  if (it->second.references > 0 || it->second.held) return;
-  SetCounted(it->second, false);
-  entries_.erase(it);
+  Entry* entry = entries_.Find(handle);
+  if (entry == nullptr || !entry->counted) return;
+  if (entry->references > 0) --entry->references;
+  if (entry->references > 0 || entry->held) return;
+  SetCounted(*entry, false);
+  entries_.Erase(handle);
 }
 
 void HandleMap::Release(const TFE_TensorHandle* handle) {
   const std::lock_guard lock(mutex_);
-  const auto it = entries_.find(handle);
-  if (it == entries_.end()) return;
-  it->second.held = false;
-  if (it->second.counted && it->second.references > 0) return;
-  SetCounted(it->second, false);
-  entries_.erase(it);
+  Entry* entry = entries_.Find(handle);
+  if (entry == nullptr) return;
+  entry->held = false;
+  if (entry->counted && entry->references > 0) return;
+  SetCounted(*entry, false);
+  entries_.Erase(handle);
 }
 
 }  // namespace flowscope::capture

@@ -10,9 +10,9 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
+#include "base/pointer_map.h"
 #include "tf/handles.h"
 #include "trace/records.h"
 
@@ -64,14 +64,14 @@ class HandleMap {
  private:
   struct Entry {
     KnownHandle known;
-    int64_t references = 0;  // of others, where counted
+    int32_t references = 0;  // of others, where counted
     bool held = false;
     bool counted = false;
   };
   void SetCounted(Entry& entry, bool counted);
 
   mutable std::mutex mutex_;
-  std::unordered_map<const TFE_TensorHandle*, Entry> entries_;
+  PointerMap<Entry> entries_;
   std::vector<tf::HandlePtr> pinned_;
   std::atomic<int64_t> num_counted_{0};
   bool count_fresh_ = false;

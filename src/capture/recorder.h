@@ -200,12 +200,14 @@ class Recorder : public ScopeTarget {
   std::vector<TFE_TensorHandle*> ReviveInputs(const TFE_Op* op);
   void ForgetInputs(const TFE_Op* op);
   struct TypeInfo {
+    StringId name = 0;
     OpTraits traits;
     const tf::OpDef* def = nullptr;
   };
   const TypeInfo& InfoOf(std::string_view type, TFE_Context* context);
-  void Begin(std::string_view type, LocationId location, const std::vector<EdgeRecord>& edges,
+  void Begin(StringId type, LocationId location, const std::vector<EdgeRecord>& edges,
              Pending& pending);
+  StringId DeviceOf(TFE_Op* op, std::span<TFE_TensorHandle* const> outputs);
   LocationId Locate();
   bool CastsNewValue(TFE_TensorHandle* input) const;
   void SetPlace(OpId id, const Place& place);
@@ -299,6 +301,9 @@ class Recorder : public ScopeTarget {
   struct FingerprintHash {
     size_t operator()(const tf::OpFingerprint& op) const { return static_cast<size_t>(op.low); }
   };
+  // TensorFlow's name of the device of the last outputs, which lives as long as the device.
+  const char* last_device_ = nullptr;
+  StringId last_device_id_ = 0;
   std::unordered_map<tf::OpFingerprint, StringId, FingerprintHash> attrs_;  // as they are interned
   std::vector<AddedInput> added_inputs_;  // of ops that have not run yet
   std::vector<ArrayInput> array_inputs_;

@@ -1,4 +1,6 @@
 // One op from before it runs to after.
+#include <utility>
+
 #include "capture/recorder.h"
 #include "interp/op_facts.h"
 
@@ -51,7 +53,7 @@ void Recorder::ExecuteOp(TFE_Op* op, TFE_TensorHandle** outputs, int* num_output
   pending.in_body = !place.node.empty();
   std::vector<EdgeRecord> edges;
   ResolveInputs(inputs, pending, edges);  // appends sources, which must stand before the op
-  Begin(type, place.location, edges, pending);
+  Begin(info.name, place.location, edges, pending);
   SetPlace(pending.id, place);
   const bool shows_bodies = pending.traits.takes_functions || pending.traits.is_function_call;
   if (shows_bodies) ReadAttrs(op, pending.id);  // they name functions
@@ -80,7 +82,7 @@ void Recorder::Progress() {
 
 void Recorder::SetPlace(OpId id, const Place& place) {
   OpRecord& op = builder_.op(id);
-  op.name = builder_.Intern(place.node);
+  if (!place.node.empty()) op.name = builder_.Intern(place.node);
   if (place.gradient_of != kNoId) {
     builder_.tables().gradients.push_back({id, place.gradient_of});
   }
@@ -167,6 +169,7 @@ void Recorder::LookAtContext(TFE_Context* context) {
     AddNote("TensorFlow's context was replaced after op " + std::to_string(run_counter_) +
             " of this run: what was made before it lives in another context");
     types_.clear();
+    last_device_ = nullptr;
     variables_.ForgetNames();
   }
   context_ = context;
@@ -182,6 +185,7 @@ const Recorder::TypeInfo& Recorder::InfoOf(std::string_view type, TFE_Context* c
   if (it != types_.end()) return it->second;
   std::string name(type);
   TypeInfo info;
+  info.name = builder_.Intern(type);
   info.def = tf::FindOpDef(type);
   // Op callbacks do not tell the context. What ran and is no registered op is a function.
   const bool is_function = context == nullptr
@@ -191,10 +195,10 @@ const Recorder::TypeInfo& Recorder::InfoOf(std::string_view type, TFE_Context* c
   return types_.emplace(std::move(name), info).first->second;
 }
 
-void Recorder::Begin(std::string_view type, LocationId location,
-                     const std::vector<EdgeRecord>& edges, Pending& pending) {
+void Recorder::Begin(StringId type, LocationId location, const std::vector<EdgeRecord>& edges,
+                     Pending& pending) {
   OpRecord record;
-  record.type = builder_.Intern(type);
+  record.type = type;
   record.kind = pending.traits.kind;
   record.location = location;
   record.run_counter = ++run_counter_;
@@ -254,10 +258,18 @@ void Recorder::Finish(TFE_Op* op, Pending& pending, std::span<TFE_TensorHandle*>
       variables_.Record(watch, id, std::move(uses[i]), wanted);
     }
   }
-  const char* device = outputs.empty()
-                           ? tf::Api().TFE_OpGetDevice(op, asked_.get())
-                           : tf::Api().TFE_TensorHandleDeviceName(outputs[0], asked_.get());
-  if (device != nullptr) builder_.op(id).device = builder_.Intern(device);
+  builder_.op(id).device = DeviceOf(op, outputs);
+}
+
+StringId Recorder::DeviceOf(TFE_Op* op, std::span<TFE_TensorHandle* const> outputs) {
+  if (outputs.empty()) {
+    const char* device = tf::Api().TFE_OpGetDevice(op, asked_.get());
+    return device != nullptr ? builder_.Intern(device) : StringId{0};
+  }
+  const char* device = tf::Api().TFE_TensorHandleDeviceName(outputs[0], asked_.get());
+  if (device == nullptr) return 0;
+  if (device != std::exchange(last_device_, device)) last_device_id_ = builder_.Intern(device);
+  return last_device_id_;
 }
 
 void Recorder::AddOutputs(OpId id, std::span<TFE_TensorHandle* const> outputs, bool wanted) {
@@ -374,7 +386,7 @@ Status Recorder::RecordCallback(const std::string& type,
   pending.def = info.def;
   std::vector<EdgeRecord> edges;
   ResolveInputs(inputs, pending, edges);
-  Begin(type, location, edges, pending);
+  Begin(info.name, location, edges, pending);
   builder_.op(pending.id).start_ns = Now();
   if (pending.traits.is_function_call) {
     builder_.op(pending.id).opaque_reason =

@@ -106,7 +106,7 @@ void Recorder::DeclareOutputs(
 // A module's outputs are known when its call ends; until then their ops were not matched by a
 // selector that asks for them.
 void Recorder::KeepLate(TFE_TensorHandle* handle, ModuleCallId call) {
-  if (options_.save == nullptr) return;
+  if (options_.save == nullptr || saves_nothing_) return;
   const auto known = handles_.Find(handle);
   if (!known) return;
   const TensorRecord& tensor = builder_.tables().tensors[known->tensor];

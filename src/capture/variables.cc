@@ -142,19 +142,19 @@ VariableId VariableTracker::Declare(TFE_TensorHandle* handle, const ResourceInfo
   // Found by looking at the model: it existed before the run.
   if (is_new) AddVersion(id, kNoId, kNoId);
   Name(id, info, declared);
-  if (by_handle_.emplace(handle, id).second) payloads_.Pin(tf::ShareHandle(handle));
+  if (by_handle_.TryEmplace(handle, id).second) payloads_.Pin(tf::ShareHandle(handle));
   return id;
 }
 
 VariableId VariableTracker::Resolve(TFE_TensorHandle* handle) {
-  if (const auto it = by_handle_.find(handle); it != by_handle_.end()) return it->second;
+  if (const VariableId* known = by_handle_.Find(handle)) return *known;
   VariableId id = kNoId;
   if (const Result<ResourceInfo> info = ResourceInfoOf(handle); info.ok() && info->is_variable) {
     const auto it = by_key_.find(info->key);
     id = it != by_key_.end() ? it->second : AddVariable(*info);
   }
   // The pin keeps the address from being used again, so that the cache stays true.
-  by_handle_.emplace(handle, id);
+  by_handle_.TryEmplace(handle, id);
   payloads_.Pin(tf::ShareHandle(handle));
   return id;
 }

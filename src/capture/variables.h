@@ -12,6 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/pointer_map.h"
 #include "capture/live_payloads.h"
 #include "capture/value_keeper.h"
 #include "tf/handles.h"
@@ -104,7 +105,7 @@ class VariableTracker {
   std::vector<State> states_;
   std::vector<std::vector<uint32_t>> version_rows_;  // per variable: rows of the versions table
   std::unordered_map<std::string, VariableId> by_key_;
-  std::unordered_map<const TFE_TensorHandle*, VariableId> by_handle_;
+  PointerMap<VariableId> by_handle_;
 };
 
 }  // namespace flowscope::capture

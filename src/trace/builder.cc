@@ -116,8 +116,28 @@ StringId TraceBuilder::RegionPathWithoutIterations(RegionId region) {
   return Intern(RegionPathOf(tables_, region, false));
 }
 
+uint32_t TraceBuilder::CountOf(Scope& scope, StringId type) {
+  for (auto& [counted, count] : scope.counters) {
+    if (counted == type) return ++count;
+  }
+  scope.counters.emplace_back(type, 1);
+  return 1;
+}
+
+// Types that differ only in how they are written share their numbers.
+uint32_t TraceBuilder::TypeIndexOf(StringId type) {
+  const auto [it, is_new] = label_type_of_.try_emplace(type);
+  if (is_new) {
+    const auto next = static_cast<uint32_t>(label_types_.size());
+    it->second =
+        label_types_.try_emplace(FormatType(tables_.strings.View(type)), next).first->second;
+    sites_per_label_type_.resize(label_types_.size());
+  }
+  return ++sites_per_label_type_[it->second];
+}
+
 void TraceBuilder::AssignSite(OpRecord& op, Scope& scope) {
-  const uint32_t nth = ++scope.counters[op.type];
+  const uint32_t nth = CountOf(scope, op.type);
   SiteRecord site;
   site.type = op.type;
   site.region_path = scope.region_path;
@@ -128,7 +148,7 @@ void TraceBuilder::AssignSite(OpRecord& op, Scope& scope) {
   if (op.site == SlotTable::kNone) {
     op.site = static_cast<SiteId>(tables_.sites.size());
     sites_.Add(hash, op.site, [this](SiteId id) { return HashOfSite(tables_.sites[id]); });
-    site.type_index = ++sites_per_type_[FormatType(tables_.strings.View(op.type))];
+    site.type_index = TypeIndexOf(op.type);
     site.ordinal = static_cast<uint32_t>(tables_.sites.size()) + 1;
     tables_.sites.push_back(site);
   }

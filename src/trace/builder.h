@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/slot_table.h"
@@ -69,8 +70,10 @@ class TraceBuilder {
     StringId region_path = 0;  // without iteration numbers
     StringId module_address = 0;
     bool is_region = false;
-    std::unordered_map<StringId, uint32_t> counters;
+    std::vector<std::pair<StringId, uint32_t>> counters;  // by type, of which there are few
   };
+  static uint32_t CountOf(Scope& scope, StringId type);
+  uint32_t TypeIndexOf(StringId type);
   void AssignSite(OpRecord& op, Scope& scope);
   StringId RegionPathWithoutIterations(RegionId region);
   void CloseScope(int64_t now_ns, bool failed);
@@ -79,7 +82,9 @@ class TraceBuilder {
   TraceTables tables_;
   std::vector<Scope> scopes_;
   SlotTable sites_;
-  std::unordered_map<std::string, uint32_t> sites_per_type_;  // by type as labels write it
+  std::unordered_map<StringId, uint32_t> label_type_of_;   // by type: a number in those below
+  std::unordered_map<std::string, uint32_t> label_types_;  // by type as labels write it
+  std::vector<uint32_t> sites_per_label_type_;
   std::vector<uint32_t> calls_per_module_;
 };
 
