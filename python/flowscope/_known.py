@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from . import _core, _kinds
@@ -36,8 +36,10 @@ _WATCHED = (_kinds.MODULE, _kinds.HOLDER, _kinds.VARIABLE)
 _Reference = weakref.ref[Any]
 
 
-def discover(root: object) -> Discovery:
+def discover(root: object, arguments: Sequence[tuple[str, Any]] = ()) -> Discovery:
     """What ``addresses.discover`` promises."""
+    if arguments and (edges := Reach().of_arguments(arguments)):
+        return Search(root, edges).run()
     known = _known.get(id(root))
     if known is not None and known.holds(root):
         return known.again()

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from . import _core, _kinds, _recording, _roots, _runtime, _structure
+from . import _core, _kinds, _roots, _runtime, _structure
 from ._recording import Recording
 from .errors import (
     FlowScopeError,
@@ -43,7 +43,8 @@ def structure(
         )
     args, kwargs, note = _arguments(root, input_args, input_kwargs)
     graph = _new_graph()
-    recording = Recording(root.searched, {**options, "save": "none", "storage": None})
+    named = _structure.named_arguments(root.signature_of, args, kwargs)
+    recording = Recording(root.searched, {**options, "save": "none", "storage": None}, named)
     recording.start()
     recording.bodies.hold_all()
     _thread.refused = None
@@ -62,7 +63,7 @@ def structure(
     facts = _facts(recording, root, graph, call, ran, options)
     facts["notes"] = [*([note] if note else []), *_notes(ran)]
     trace = _core.live_structure(call.graph_def.SerializeToString(), facts, origins)
-    trace._set_config_source(_recording.config_source(recording.found))  # type: ignore[attr-defined]
+    trace._set_config_source(recording.config_source)  # type: ignore[attr-defined]
     trace._set_output(_specs_of_output(call.output))  # type: ignore[attr-defined]
     return trace
 

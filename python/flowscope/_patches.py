@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Iterable
 from typing import Any
 
-from . import _autograph, _bodies, _core, _graphs
+from . import _autograph, _bodies, _core, _graphs, _runtime
 
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: classes written in C
 
@@ -76,8 +76,13 @@ class Patches:
             entry[0] += 1
             self._mine.add(key)
 
-    def hold_class(self, cls: type, methods: Iterable[str]) -> None:
-        """Wraps the named methods in ``cls`` and its bases, where each defines them."""
+    def hold_module(self, cls: type) -> None:
+        """Wraps what runs when a module of this class is called, in ``cls`` and its bases."""
+        keras = _runtime.keras()
+        of_keras = keras is not None and issubclass(cls, keras.Operation)
+        self._hold_class(cls, ("__call__", "call") if of_keras else ("__call__",))
+
+    def _hold_class(self, cls: type, methods: Iterable[str]) -> None:
         # To set an attribute of a class costs by the number of its subclasses, and Python forgets
         # what it knows of them all: no more is set than is needed.
         shown = any((base, _autograph.NAME) in self._mine for base in cls.__mro__)

@@ -117,6 +117,17 @@ class Reach:
             self._emit(value, (), out)
         return out
 
+    def of_arguments(self, arguments: Iterable[tuple[str, Any]]) -> list[Edge]:
+        """To modules and variables in a call's arguments, and to what has them at hand."""
+        out: list[Edge] = []
+        for name, value in arguments:
+            segments = tuple(name.replace("[", ".").replace("]", "").split("."))
+            self._emit(value, segments, out)
+        return [edge for edge in out if edge.kind != HOLDER or self._has_state(edge.value)]
+
+    def _has_state(self, holder: Any) -> bool:
+        return any(edge.kind in (MODULE, VARIABLE) for edge in self.edges(holder, HOLDER))
+
     def has_slots(self, value: object) -> bool:
         """Whether a value keeps attributes outside of its instance dictionary."""
         return bool(self._slots_of(type(value)))

@@ -12,8 +12,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from . import _core, _found, _kinds, _runtime, _structure, addresses
+from . import _core, _kinds, _runtime, _structure, addresses
 from ._bodies import Bodies
+from ._modules import DeclaredModules
 from ._patches import Patches, hold_autograph, hold_function_names, hold_parts, hold_tracing_regions
 from ._steps import hold_steps
 from .errors import InvalidArgumentError, NonFiniteError, RecordingStateError
@@ -26,14 +27,14 @@ _MEMINFO_HEAD = 512  # bytes; the line is the third
 class Recording:
     """Holds everything that is in place while one thread records; ``finish`` takes it down."""
 
-    def __init__(self, root: Any, options: dict[str, Any]) -> None:
+    def __init__(
+        self, root: Any, options: dict[str, Any], arguments: addresses.Arguments = ()
+    ) -> None:
+        """``arguments`` of the root's call, by name: modules among them are found as the root's."""
         self._root = root
+        self._arguments = arguments
         self._patches = Patches()
         self._found: addresses.Discovery | None = None
-        self._addresses: list[str] = []  # by module number
-        self._created: dict[str, int] = {}
-        self._made_in_call: list[tuple[int, Any]] = []  # number and module
-        self._given_in_call: dict[int, set[str]] = {}
         self._refreshed_in = -1
         self._asked: dict[Any, int] = {}  # calls in bodies, by what tells them apart
         self._callback: Any = None
@@ -48,6 +49,8 @@ class Recording:
         self.session = _runtime.new_session(
             options, _weak_method(self._new_module), callbacks, self._bodies
         )
+        self._modules = DeclaredModules(self.session, self._patches)
+        self.config_source: Callable[[int], str] = lambda _: ""  # once the recording has ended
         self._callbacks = callbacks
         self.num_selected = 0  # ops that save= matched, once the recording has ended
 
@@ -58,16 +61,17 @@ class Recording:
                 "a graph is built here (TensorFlow traces a tf.function, or in tf.Graph()): no op "
                 "runs that could be recorded; record a call of the function from outside"
             )
-        self._found = addresses.discover(self._root) if self._root is not None else None
+        if self._root is not None:
+            self._found = addresses.discover(self._root, self._arguments)
         # A predicate's error is kept by thread; one that an earlier run left is not this run's.
         with contextlib.suppress(Exception):
             _core.raise_predicate_error()
         self.session.start()
         try:
             self._caches.enter_context(_runtime.fresh_tensor_caches())
+            self._patch()
             if self._found is not None:
                 self._declare(self._found)
-            self._patch(self._found)
             if self._callbacks:
                 self._start_callbacks()
         except BaseException:
@@ -106,10 +110,10 @@ class Recording:
         self._take_down()
         if self.session.num_unnamed_variables > 0:
             self._declare_late()
-        config = config_source(self._found)
+        self._modules.update_params()
+        config = self.config_source = self._modules.config_source()
         if self._streams:
-            count = len(self._found.modules) if self._found is not None else 0
-            self.session.set_stream_configs([config(number) for number in range(count)])
+            self.session.set_stream_configs([config(i) for i in range(len(self._modules))])
         if self._bodies.by_name:
             self.session.add_note(
                 "a function was traced before this recording: its module calls are told from name "
@@ -137,57 +141,24 @@ class Recording:
         self._caches.close()
 
     def _declare(self, found: addresses.Discovery) -> None:
-        self._tell(found.declarations, found.modules)
+        self._modules.declare(found)
         if found.truncated:
             self.session.add_note("the root holds more objects than discovery looks at")
 
-    def _tell(self, declarations: _core.Declarations, modules: list[addresses.FoundModule]) -> None:
-        self._addresses.extend(module.address for module in modules)
-        declarations.declare_to(self.session, [module.obj for module in modules])
-
     def _refresh(self) -> None:
-        """Declares what calls have built since the start: layers, and the variables in them."""
-        if self._found is None:
-            return
-        modules, variables = addresses.refresh(self._found, self._root)
-        new = _core.Declarations()
-        _found.declare(new, modules, variables)
-        self._tell(new, modules)
-        self.session.update_params([(m.num_params, m.num_trainable) for m in self._found.modules])
+        if self._found is not None:
+            self._modules.refresh(self._found, self._root, self._arguments)
 
     def _declare_late(self) -> None:
-        """Names variables that calls have made: in layers found, and in those made in the calls."""
-        if not self._created:
-            self._refresh()
-            return
-        found = self._found.modules if self._found is not None else []
-        counts = [(module.num_params, module.num_trainable) for module in found]
-        counts += [(0, 0)] * (len(self._addresses) - len(counts))
-        declared: set[int] = set()
-        taken: set[str] = set()
-        for number, module in self._made_in_call:
-            made = addresses.below(module, self._address_of, taken)
-            counts[number] = (made.modules[0].num_params, made.modules[0].num_trainable)
-            fresh = [v for v in made.variables if id(v.resource) not in declared]
-            for variable in fresh:
-                declared.add(id(variable.resource))
-                holder = int(self.session.module_id(made.modules[variable.module].obj))
-                variable.module = holder if holder >= 0 else number
-            named = _core.Declarations()
-            _found.declare(named, [], fresh)
-            self._tell(named, [])
-        self.session.update_params(counts)
+        """Names variables that calls have made: in layers found, and in those met."""
+        self._refresh()
+        self._modules.look_below_all()
 
-    def _address_of(self, module: Any) -> str | None:
-        number = int(self.session.module_id(module))
-        return self._addresses[number] if number >= 0 else None
-
-    def _patch(self, found: addresses.Discovery | None) -> None:
+    def _patch(self) -> None:
         keras = _runtime.keras()
-        wide = [keras.Operation, keras.Layer] if keras is not None else []
-        classes = {type(module.obj) for module in found.modules} if found is not None else set()
-        for cls in (*wide, *classes):
-            self._patches.hold_class(cls, _methods_of(cls))
+        if keras is not None:
+            self._patches.hold_module(keras.Operation)
+            self._patches.hold_module(keras.Layer)
         hold_tracing_regions(self._patches)
         hold_function_names(self._patches)
         hold_autograph(self._patches)
@@ -202,58 +173,27 @@ class Recording:
         whose class is wrapped where the root is one).
 
         One made in ``build`` stands in an attribute by now and is found there. One made in ``call``
-        is named after its parent; the same one made again in a later call is the same module.
+        is named after its parent.
         """
         frameworks = _kinds.frameworks()
         if issubclass(type(module), (*frameworks.tf_functions, *frameworks.concretes)):
             return -1
-        if addresses.is_inner_graph(self._object(parent), module):
+        if addresses.is_inner_graph(self._modules.object(parent), module):
             return -1
-        if call != self._refreshed_in and (known := self._find_again(module, call)) is not None:
-            return known
-        above = self._addresses[parent] if 0 <= parent < len(self._addresses) else "self"
-        taken = self._given_in_call.setdefault(call, set())
-        address = addresses.address_for_new(above, module, self._found_addresses | taken)
-        taken.add(address)
-        self._patches.hold_class(type(module), _methods_of(type(module)))
-        if address in self._created:
-            self._made_in_call.append((self._created[address], module))
-            self.session.alias_module(module, self._created[address])
-            return self._created[address]
-        name = str(getattr(module, "name", "") or "")
-        names = [address, name] if name and name not in self._addresses else [address]
-        self._addresses.append(address)
-        self._created[address] = self.session.declare_module(
-            module, names, type(module).__name__, name, "", parent, 0, 0
-        )
-        self._made_in_call.append((self._created[address], module))
-        return self._created[address]
+        if call != self._refreshed_in:
+            self._refreshed_in = call
+            if not self._modules.look_below(parent):
+                self._refresh()
+            if (known := self._modules.number_of(module)) >= 0:
+                return known
+        return self._modules.meet(module, parent, call)
 
     def _number_of(self, module: Any, parent: int, call: Any) -> int:
         """The number of a module that a function's body calls; -1 where it has none."""
-        number = int(self.session.module_id(module))
+        number = self._modules.number_of(module)
         if number >= 0:
             return number
         return self._new_module(module, parent, self._asked.setdefault(call, -2 - len(self._asked)))
-
-    def _object(self, number: int) -> Any:
-        found = self._found.modules if self._found is not None else []
-        return found[number].obj if 0 <= number < len(found) else None
-
-    @property
-    def _found_addresses(self) -> set[str]:
-        return {m.address for m in self._found.modules} if self._found is not None else set()
-
-    def _find_again(self, module: Any, call: int) -> int | None:
-        self._refreshed_in = call
-        if self._created:
-            return None  # module numbers must stay in step with discovery's
-        self._refresh()
-        for number, found in enumerate(self._found.modules if self._found else []):
-            if found.obj is module:
-                self._patches.hold_class(type(module), _methods_of(type(module)))
-                return number
-        return None
 
     def _start_callbacks(self) -> None:
         from tensorflow.python.framework import op_callbacks
@@ -292,17 +232,6 @@ def _weak_method(method: Any) -> Callable[..., int]:
     return call
 
 
-def config_source(found: addresses.Discovery | None) -> Callable[[int], str]:
-    """Gives the JSON configuration of a module by number; empty where the module is gone."""
-    owners = [_runtime.weak(m.obj) for m in found.modules] if found is not None else []
-
-    def config(number: int) -> str:
-        owner = owners[number]() if number < len(owners) else None
-        return addresses.config_json(owner) if owner is not None else ""
-
-    return config
-
-
 def _stopped(halted: bool, why: str) -> Exception:
     """What the hook makes of a stop: the error that TensorFlow raises for a failed op."""
     errors = _runtime.tensorflow().errors
@@ -311,19 +240,10 @@ def _stopped(halted: bool, why: str) -> Exception:
     return error
 
 
-def _methods_of(cls: type) -> tuple[str, ...]:
-    keras = _runtime.keras()
-    if keras is not None and issubclass(cls, keras.Operation):
-        return ("__call__", "call")
-    return ("__call__",)
-
-
-def declare_arguments(
-    session: _core.Session, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Any
-) -> None:
+def declare_arguments(session: _core.Session, arguments: addresses.Arguments) -> None:
     """Tells the recorder which tensors and arrays are the call's inputs, by parameter name."""
     tf = _runtime.tensorflow()
-    for name, value in _structure.named_arguments(function, args, kwargs):
+    for name, value in arguments:
         session.declare_inputs(value, name)
         for path, array in _structure.arrays_in(value, name):
             session.declare_array_input(_wrapped_forms(tf, array), path)

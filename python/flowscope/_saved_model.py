@@ -140,7 +140,7 @@ def _by_session(
     if notes[0]:
         session.add_note(notes[0])
     try:
-        _recording.declare_arguments(session, function, (), inputs)
+        _recording.declare_arguments(session, list(inputs.items()))
         output = function(**inputs)
         session.declare_outputs(output, _outputs.describe(output))
     except BaseException as error:

@@ -7,7 +7,7 @@ import heapq
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from . import _kinds
@@ -71,8 +71,8 @@ def _cost(edge: Edge) -> int:
 class Search:
     """One discovery. Paths are popped cheapest first, so an object's first path is its address."""
 
-    def __init__(self, root: object) -> None:
-        """Prepare the search from ``root``."""
+    def __init__(self, root: object, more: Iterable[Edge] = ()) -> None:
+        """Prepare the search from ``root``, which has ``more`` edges beside its own."""
         self.reach = Reach()
         self._nodes: dict[int, SearchNode] = {}
         self._heap: list[tuple[int, int, _Path]] = []
@@ -81,7 +81,7 @@ class Search:
         self._holders = 0
         obj, edges = self._peel(root)
         kind = self.reach.kind(obj)
-        edges = [*self.reach.edges(obj, kind), *edges]
+        edges = [*self.reach.edges(obj, kind), *edges, *more]
         if kind == _kinds.METHOD:  # the attributes of its object are the root's own
             edges = [e._replace(segments=()) if e.segments == ("__self__",) else e for e in edges]
         self._root = SearchNode(obj, kind, 0)

@@ -21,6 +21,7 @@ from . import (
     _roots,
     _runtime,
     _saved_model,
+    _structure,
 )
 from ._recording import Recording
 from .errors import FlowScopeError, InvalidArgumentError, LookupFailedError, UnsupportedError
@@ -246,12 +247,13 @@ def _ready_model(request: _Request, model: Any) -> _Ready:
         _roots.set_seeds(request.random_seed)
     options = request.options(root, request.code_context)
     options["compare_compiled"] = request.compare_compiled
-    recording = Recording(root.searched, options | _options.of_storage(request.storage))
+    named = _structure.named_arguments(root.signature_of, args, kwargs)
+    recording = Recording(root.searched, options | _options.of_storage(request.storage), named)
     recording.start()
     try:
         if note:
             recording.session.add_note(note)
-        _recording.declare_arguments(recording.session, root.signature_of, args, kwargs)
+        _recording.declare_arguments(recording.session, named)
     except BaseException:
         recording.finish("the recording could not start")
         raise

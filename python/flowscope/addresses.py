@@ -22,13 +22,16 @@ Rules:
   A bound method of a module has that module as its root.
 * Items of a set are called by the user's name, else by their place in the order of creation.
 * Two objects that would share an address get it in the order found: ``a.b``, then ``a.b~2``.
-* A module first seen during a call is ``<parent>.<user's name>``, else ``<parent>.created.<i>``.
+* A module that is an argument of the call is called by the parameter that takes it.
+* A module first seen during a call is ``<parent>.<user's name>``, else ``<parent>.created.<i>``;
+  what it holds goes by attributes below that.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
 from . import _kinds, _known
 from ._found import (
@@ -53,20 +56,27 @@ __all__ = [
     "discover",
     "is_inner_graph",
     "refresh",
+    "unique",
 ]
 
+Arguments = Sequence[tuple[str, Any]]  # a parameter's name and the value that it takes
 
-def discover(root: object) -> Discovery:
+
+def discover(root: object, arguments: Arguments = ()) -> Discovery:
     """Find every module and variable that ``root`` reaches, without running any of their code.
+
+    So are those in the ``arguments`` of a call, by name, as if each were an attribute of the root.
 
     >>> model = keras.Sequential([keras.layers.Dense(2, name="head")])
     >>> [m.address for m in discover(model).modules]
     ['self', 'head']
     """
-    return _known.discover(root)
+    return _known.discover(root, arguments)
 
 
-def refresh(found: Discovery, root: object) -> tuple[list[FoundModule], list[FoundVariable]]:
+def refresh(
+    found: Discovery, root: object, arguments: Arguments = ()
+) -> tuple[list[FoundModule], list[FoundVariable]]:
     """Look again from ``root``, add what is new to ``found`` and return just that.
 
     >>> late = keras.Sequential([keras.layers.Dense(2, name="head")])
@@ -75,7 +85,9 @@ def refresh(found: Discovery, root: object) -> tuple[list[FoundModule], list[Fou
     >>> [v.address for v in refresh(found, late)[1]]
     ['head.kernel', 'head.bias']
     """
-    return ([], []) if _known.is_current(found, root) else found.extend(discover(root))
+    if _known.is_current(found, root):
+        return [], []
+    return found.extend(discover(root, arguments))
 
 
 def address_for_new(parent_address: str, obj: object, siblings: Collection[str]) -> str:
@@ -115,6 +127,10 @@ def below(module: object, address_of: Callable[[object], str | None], taken: set
         above = found.modules[one.parent] if one.parent >= 0 else one
         moved = _moved(one.address, old[max(one.parent, 0)], above.address)
         one.address = address_of(one.obj) or moved
+        one.aliases = tuple(
+            alias if alias == one.name or "/" in alias else f"{found.modules[0].address}.{alias}"
+            for alias in one.aliases
+        )
     for variable in found.variables:
         holder = found.modules[variable.module].address
         moved = _moved(variable.address, old[variable.module], holder)

@@ -184,9 +184,12 @@ bool Session::EnterBody(bool eager, nb::handle module, const void* wrapper, nb::
   if (bodies_.is_none() && !eager) return true;
   if (frames_.empty()) return false;
   Frame& top = frames_.back();
-  if (top.module != module.ptr() || top.body == wrapper) return false;
-  if (top.body != nullptr) return true;  // a base class's call, as part of this one
-  top.body = wrapper;
+  // Keras builds a model by tracing its `call`, and runs it after that: one call of the model.
+  const bool traced_by_run = !eager && top.traced == nullptr;
+  const void*& body = traced_by_run ? top.body_in_graph : top.body;
+  if (top.module != module.ptr() || body == wrapper) return false;
+  if (body != nullptr) return true;  // a base class's call, as part of this one
+  body = wrapper;
   if (top.traced != nullptr) {
     nb::object text = nb::none();
     if (training.ptr() != nullptr) text = nb::repr(training);

@@ -56,6 +56,7 @@ class Session {
     ModuleCallId call;
     PyObject* traced = nullptr;  // owned: the call, where it is traced into a graph
     const void* body = nullptr;  // wrapper of the `call` method that was entered, null before
+    const void* body_in_graph = nullptr;  // the same, of one that a call which runs had traced
   };
   // Whether ops run now, rather than stand in a graph that is built. Asks TensorFlow.
   bool Eager() const;

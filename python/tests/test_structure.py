@@ -59,8 +59,12 @@ def modules(trace: Any) -> list[Any]:
         """Keras counts the names of operations that are made in a call."""
         return [] if ".created." in module.address else module.addresses
 
+    def config(module: Any) -> dict[str, Any]:
+        left = {"name"} if ".created." in module.address else set()
+        return {key: value for key, value in module.config.items() if key not in left}
+
     return [
-        (m.address, aliases(m), m.class_name, m.num_params, m.num_trainable_params, m.config)
+        (m.address, aliases(m), m.class_name, m.num_params, m.num_trainable_params, config(m))
         for m in trace.modules
     ]
 

@@ -374,7 +374,7 @@ def test_variables_of_parts_of_a_layer_made_in_a_call() -> None:
             return keras.layers.MultiHeadAttention(2, 3)(x, x)
 
     trace = fs.trace(Net(), np.ones((1, 3, 4), "float32"))
-    addresses = {m.address for m in trace.modules}
+    addresses = {m.address for m in trace.modules if m.num_params > 0}
     read = [v for v in trace.variables if v.reads]
     assert len(read) == 8 and all(v.trainable for v in read)
     assert {v.address.rpartition(".")[0] for v in read} == addresses - {"self", "created.0"}
