@@ -38,31 +38,32 @@ _Reference = weakref.ref[Any]
 
 def discover(root: object, arguments: Sequence[tuple[str, Any]] = ()) -> Discovery:
     """What ``addresses.discover`` promises."""
-    if arguments and (edges := Reach().of_arguments(arguments)):
-        return Search(root, edges).run()
+    edges = Reach().of_arguments(arguments) if arguments else []
     known = _known.get(id(root))
-    if known is not None and known.holds(root):
+    if known is not None and known.holds(root, edges):
         return known.again()
-    search = Search(root)
+    search = Search(root, edges)
     found = search.run()
     _known.pop(id(root), None)
     watch = None if found.truncated or search.root is not root else _watch(search)
     if watch is not None:
-        _remember(root, watch, found)
+        _remember(root, edges, watch, found)
     return found
 
 
-def is_current(found: Discovery, root: object) -> bool:
+def is_current(found: Discovery, root: object, arguments: Sequence[tuple[str, Any]] = ()) -> bool:
     """Whether a search now would find what ``found`` holds, nothing less and nothing more."""
+    edges = Reach().of_arguments(arguments) if arguments else []
     known = _known.get(id(root))
-    return known is not None and known.declarations is found.declared and known.holds(root)
+    return known is not None and known.declarations is found.declared and known.holds(root, edges)
 
 
-def _remember(root: object, watch: _Watch, found: Discovery) -> None:
+def _remember(root: object, edges: list[Edge], watch: _Watch, found: Discovery) -> None:
     key = id(root)
     reference = weakref.ref(root, lambda _: _known.pop(key, None))
     _known[key] = _Known(
         reference,
+        _signature(edges),
         _kinds.frameworks(),
         watch,
         [_weakly(module) for module in found.modules],
@@ -97,15 +98,16 @@ class _Watch:
 @dataclasses.dataclass(eq=False)
 class _Known:
     root: _Reference
+    arguments: list[tuple[Any, ...]]
     frameworks: _kinds.Frameworks
     watch: _Watch
     modules: list[tuple[type, _Reference, tuple[Any, ...]]]
     variables: list[tuple[type, _Reference, tuple[Any, ...]]]
     declarations: _core.Declarations
 
-    def holds(self, root: object) -> bool:
-        same = self.root() is root and self.frameworks is _kinds.frameworks()
-        return same and self.watch.unchanged()
+    def holds(self, root: object, arguments: list[Edge]) -> bool:
+        same = self.root() is root and self.arguments == _signature(arguments)
+        return same and self.frameworks is _kinds.frameworks() and self.watch.unchanged()
 
     def again(self) -> Discovery:
         modules: list[FoundModule] = [cls(ref(), *rest) for cls, ref, rest in self.modules]

@@ -85,7 +85,7 @@ def refresh(
     >>> [v.address for v in refresh(found, late)[1]]
     ['head.kernel', 'head.bias']
     """
-    if _known.is_current(found, root):
+    if _known.is_current(found, root, arguments):
         return [], []
     return found.extend(discover(root, arguments))
 

@@ -73,7 +73,7 @@ def contents(found: Discovery) -> list[Any]:
 
 def is_known(root: object) -> bool:
     known = _known._known.get(id(root))
-    return known is not None and known.holds(root)
+    return known is not None and known.holds(root, [])
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)

@@ -176,3 +176,11 @@ def test_tensors_and_plain_values_as_arguments_find_nothing() -> None:
 
     trace = fs.trace(call, (X, 2.0, ["a"], {"b": X}))
     assert {m.address for m in trace.modules} == {"self"} | {"net" + below for below in BELOW}
+
+
+def test_other_arguments_of_one_function_are_found_anew() -> None:
+    first, second = Net(), keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+    first(X)
+    for model, below in ((first, set(BELOW)), (second, {"", ".layers.0"})) * 2:
+        trace = fs.trace(step, (model, X))
+        assert {m.address for m in trace.modules} == {"self"} | {"model" + b for b in below}
