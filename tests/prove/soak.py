@@ -13,12 +13,14 @@ ITERATIONS = 2_000
 SAMPLE = 40
 CHUNK = 250
 
+SOURCES = ("input", "constant", "literal_producer", "from_python", "iterator")
+
 
 def run(iterations: int, seed: int) -> dict[str, int]:
     import warnings
 
     warnings.filterwarnings("ignore", message="flowscope")
-    counts = {"programs": 0, "ops": 0, "failing": 0}
+    counts = {"programs": 0, "ops": 0, "failing": 0, "chosen_nothing": 0}
     for i in range(iterations):
         try:
             one(random.Random(seed + i), counts)
@@ -45,6 +47,12 @@ def one(choose: random.Random, counts: dict[str, int]) -> None:
     if failed is not None:
         whole, other = again.flowscope_trace, last.flowscope_trace  # type: ignore[union-attr]
         counts["failing"] += 1
+    elif last is not None:
+        # A selection that matches nothing is an error, and the only one.
+        assert isinstance(last, fs.errors.LookupFailedError), last
+        assert not any(chosen(op) for op in whole if op.kind not in SOURCES), last
+        counts["chosen_nothing"] += 1
+        return
     else:
         checks.assert_same_bits(plain, whole.output)
         checks.assert_same_bits(plain, other.output)
@@ -75,9 +83,13 @@ def options(choose: random.Random) -> dict[str, Any]:
             {"save_budget": 0},
             {"save_budget": choose.randrange(2000)},
             {"code_context": False},
-            {"save": fs.sites.func("*") & fs.sites.where(lambda op: len(op.label) % 2 == 0)},
+            {"save": fs.sites.func("*") & fs.sites.where(chosen)},
         ]
     )
+
+
+def chosen(op: Any) -> bool:
+    return len(op.label) % 2 == 0
 
 
 class Program:
