@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "capture/function_host.h"
 #include "capture/live_payloads.h"
 #include "interp/plan_cache.h"
@@ -111,6 +113,7 @@ StructureValues StructureWalker::Run(const Site& site, const StructureValues& in
       break;
     case interp::NodeKind::kIf:
     case interp::NodeKind::kCase: {
+      if (site.callees.empty()) return AddOp(site, inputs, origin, scopes);
       const StructureValues args(inputs.begin() + (inputs.empty() ? 0 : 1), inputs.end());
       for (uint32_t i = 0; i < site.callees.size(); ++i) {
         const StructureValues branch = Callee(site, i, RegionKind::kBranch, args, scopes);
@@ -119,6 +122,7 @@ StructureValues StructureWalker::Run(const Site& site, const StructureValues& in
       break;
     }
     case interp::NodeKind::kWhile:
+      if (site.callees.size() < 2) return AddOp(site, inputs, origin, scopes);
       Callee(site, 0, RegionKind::kFunction, inputs, scopes);
       values = Callee(site, 1, RegionKind::kIteration, inputs, scopes);
       break;
@@ -198,33 +202,56 @@ StructureValues StructureWalker::Call(const Site& site, const StructureValues& i
   if (site.callees.size() != 1) return values;
   const interp::Callee& callee = site.callees.front();
   const std::shared_ptr<const interp::Plan> plan = PlanOf(callee);
-  if (plan == nullptr) {
-    builder_.op(call).opaque_reason =
-        builder_.Intern("the definition of function '" + callee.name + "' is not there");
-  } else if (interp::HoldsAlways(plan->findings)) {
-    builder_.op(call).opaque_reason = builder_.Intern(interp::Explain(plan->findings.front()));
-  } else {
-    call_ = call;
-    if (outer == kNoId) constants_.clear();  // a call has constants of its own
-    RegionRecord region;
-    region.kind = RegionKind::kFunction;
-    region.name = builder_.Intern(capture::ReadableFunctionName(callee.name));
-    region.op = call;
-    values = Inside(region, *plan, inputs, scopes);
-    call_ = outer;
+  const std::string why = WhyOpaque(callee, plan.get(), inputs.size(), site.num_outputs);
+  if (!why.empty()) {
+    builder_.op(call).opaque_reason = builder_.Intern(why);
+    return values;
   }
+  call_ = call;
+  if (outer == kNoId) constants_.clear();  // a call has constants of its own
+  RegionRecord region;
+  region.kind = RegionKind::kFunction;
+  region.name = builder_.Intern(capture::ReadableFunctionName(callee.name));
+  region.op = call;
+  values = Inside(region, *plan, inputs, scopes);
+  call_ = outer;
   return values;
+}
+
+// Empty where the body can be looked into.
+std::string StructureWalker::WhyOpaque(const interp::Callee& callee, const interp::Plan* plan,
+                                       size_t num_args, size_t num_results) const {
+  constexpr uint32_t kMaxOps = 10'000'000;
+  if (plan == nullptr) {
+    return fmt::format("the definition of function '{}' is not there", callee.name);
+  }
+  if (interp::HoldsAlways(plan->findings)) return interp::Explain(plan->findings.front());
+  if (plan->num_args != num_args || plan->returns.size() != num_results) {
+    return fmt::format(
+        "function '{}' takes {} tensors and gives {}, but is called with {} for {}: the model is "
+        "damaged",
+        callee.name, plan->num_args, plan->returns.size(), num_args, num_results);
+  }
+  if (std::ranges::find(open_, plan) != open_.end()) {
+    return fmt::format("function '{}' calls itself: its body is shown once", callee.name);
+  }
+  if (run_counter_ < kMaxOps) return {};
+  return fmt::format("the functions hold more than {} ops", kMaxOps);
 }
 
 // A body that no op of the trace stands for: of a loop, of a branch, of a call in a body.
 StructureValues StructureWalker::Callee(const Site& site, uint32_t index, RegionKind kind,
                                         const StructureValues& inputs,
                                         capture::BodyScopes& scopes) {
-  if (index >= site.callees.size()) return AddOp(site, inputs, {}, scopes);
   const interp::Callee& callee = site.callees[index];
   const std::shared_ptr<const interp::Plan> plan = PlanOf(callee);
-  if (plan == nullptr || interp::HoldsAlways(plan->findings)) {
-    return AddOp(site, inputs, {}, scopes);
+  const bool is_condition = site.kind == interp::NodeKind::kWhile && index == 0;
+  const std::string why =
+      WhyOpaque(callee, plan.get(), inputs.size(), is_condition ? 1 : site.num_outputs);
+  if (!why.empty()) {
+    StructureValues values = AddOp(site, inputs, {}, scopes);
+    builder_.tables().ops.back().opaque_reason = builder_.Intern(why);
+    return values;
   }
   RegionRecord region;
   region.kind = kind;
@@ -248,29 +275,21 @@ std::shared_ptr<const interp::Plan> StructureWalker::PlanOf(const interp::Callee
 
 StructureValues StructureWalker::Inside(const RegionRecord& region, const interp::Plan& plan,
                                         const StructureValues& args, capture::BodyScopes& scopes) {
-  constexpr int kMaxDepth = 500;  // a function that calls itself has no end here
   const RegionId id = builder_.OpenRegion(region);
   scopes.Enter(plan.name);
   Body body{plan, StructureValues(plan.kept.size(), kNoId), scopes};
   for (size_t i = 0; i < args.size() && i < body.slots.size(); ++i) body.slots[i] = args[i];
   scopes.Made("", {body.slots.data(), std::min<size_t>(plan.num_args, body.slots.size())});
-  if (++depth_ < kMaxDepth) {
-    for (const interp::PlanNode& node : plan.nodes) Step(body, node);
-  }
-  --depth_;
+  open_.push_back(&plan);
+  for (const interp::PlanNode& node : plan.nodes) Step(body, node);
+  open_.pop_back();
   scopes.Exit(false);
   builder_.CloseRegion(id);
   StructureValues results;
   for (const interp::PlanInput& result : plan.returns) {
-    results.push_back(Known(body.slots[result.slot]));
+    results.push_back(body.slots[result.slot]);
   }
   return results;
-}
-
-// A stand-in where a body could not be looked into.
-TensorId StructureWalker::Known(TensorId tensor) {
-  return tensor != kNoId ? tensor
-                         : AddTensor(kNoId, 0, DType::kInvalid, {}, EdgeClass::kUnexplained);
 }
 
 void StructureWalker::Step(Body& body, const interp::PlanNode& node) {
@@ -282,7 +301,7 @@ void StructureWalker::Step(Body& body, const interp::PlanNode& node) {
     const capture::BodyOrigin origin = body.scopes.Before(node.name);
     StructureValues inputs;
     for (uint32_t i = 0; i < node.num_inputs; ++i) {
-      inputs.push_back(Known(body.slots[plan.inputs[node.first_input + i].slot]));
+      inputs.push_back(body.slots[plan.inputs[node.first_input + i].slot]);
     }
     const Site site{node.kind,        node.attrs->op,
                     node.name,        node.attrs->name_attr_list,

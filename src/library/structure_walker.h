@@ -88,7 +88,8 @@ class StructureWalker : public capture::ScopeTarget {
   void Step(Body& body, const interp::PlanNode& node);
   TensorId ConstantOf(const interp::Plan& plan, const interp::PlanNode& node);
   std::shared_ptr<const interp::Plan> PlanOf(const interp::Callee& callee);
-  TensorId Known(TensorId tensor);
+  std::string WhyOpaque(const interp::Callee& callee, const interp::Plan* plan, size_t num_args,
+                        size_t num_results) const;
 
   TraceBuilder builder_;
   std::shared_ptr<capture::BodyOriginProvider> origins_;
@@ -101,7 +102,7 @@ class StructureWalker : public capture::ScopeTarget {
   std::vector<EdgeClass> edge_classes_;                                     // by tensor
   OpId call_ = kNoId;  // that opened what is walked now
   uint32_t run_counter_ = 0;
-  int depth_ = 0;
+  std::vector<const interp::Plan*> open_;  // bodies that are looked into now
 };
 
 }  // namespace flowscope::library
