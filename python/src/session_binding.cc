@@ -11,6 +11,7 @@
 #include "selectors.h"
 #include "session.h"
 #include "store/stream_writer.h"
+#include "trace/function_name.h"
 #include "trace_binding.h"
 
 namespace nb = nanobind;
@@ -177,7 +178,9 @@ void RegisterSession(nb::module_& m) {
              const RegionKind region = kind == "tracing"    ? RegionKind::kTracing
                                        : kind == "backward" ? RegionKind::kBackward
                                                             : RegionKind::kFunction;
-             return self.recorder().OpenRegion(region, name);
+             // Graphs of branches and loops have a number of the process in their names.
+             return self.recorder().OpenRegion(
+                 region, region == RegionKind::kTracing ? ReadableGraphName(name) : name);
            })
       .def("open_step", [](Session& self, const std::string& name, uint32_t index,
                            bool bounded) { return self.recorder().OpenStep(name, index, bounded); })

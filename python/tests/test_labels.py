@@ -146,6 +146,53 @@ def test_what_tensorflow_keeps_between_runs_changes_no_label(run: Any) -> None:
     assert later == [first, first]
 
 
+def compiled_step() -> Any:
+    """Functions, their gradients and variables carry numbers of the process in their names."""
+
+    @tf.function
+    def halve(x: Any) -> Any:
+        while tf.reduce_sum(x) > 1.0:
+            x = x / 2.0
+        return x * x
+
+    def model(x: Any) -> Any:
+        scale, shift = tf.Variable(3.0, name="scale"), tf.Variable(1.0, name="scale")
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = halve(x * scale + shift)
+        return tape.gradient(y, x)
+
+    return fs.trace(model, tf.ones((2,)))
+
+
+def test_no_name_has_a_number_of_the_process() -> None:
+    ran = [compiled_step(), compiled_step()]
+    for trace in ran:
+        checks.assert_sound(trace)
+    first, second = (
+        (
+            [(op.label, op.site_key) for op in trace],
+            [region.path for region in trace.regions],
+            [variable.address for variable in trace.variables],
+        )
+        for trace in ran
+    )
+    assert first == second
+    trace = ran[0]
+    calls = [op for op in trace if op.kind == "call"]
+    assert [op.label_short for op in calls] == ["halve_1:1", "backward_halve_1:1"]
+    assert trace["halve_1"] is not None and trace.find_sites(fs.func("halve"))[0].label == (
+        calls[0].label
+    )
+    assert [(v.address, v.name) for v in trace.variables] == [
+        ("scale", "scale"),
+        ("scale_1", "scale"),
+    ]
+    # 1 * 3 + 1 = 4 in both places; 8 > 1 is halved to 4, 2 and 1: x * x of 4 / 8 has the gradient
+    # 2 * 0.5 / 8 with regard to 4, and 3 times that with regard to 1.
+    assert trace.output.numpy().tolist() == [0.375, 0.375]
+
+
 def test_a_number_that_is_cast_when_it_is_wrapped_is_a_literal() -> None:
     trace = fs.trace(lambda x: x * 0.4242, tf.ones((2,), tf.bfloat16))
     assert trace.op_counts() == {"Mul": 1}

@@ -1,24 +1,9 @@
 #include "capture/function_host.h"
 
-#include <array>
-#include <cctype>
-
 #include "capture/hook_targets.h"
 #include "capture/recorder.h"
 
 namespace flowscope::capture {
-
-std::string ReadableFunctionName(std::string_view name) {
-  static constexpr std::array<std::string_view, 3> kPrefixes = {"__inference_", "__forward_",
-                                                                "__backward_"};
-  for (const std::string_view prefix : kPrefixes) {
-    if (name.substr(0, prefix.size()) == prefix) name.remove_prefix(prefix.size());
-  }
-  size_t end = name.size();
-  while (end > 0 && std::isdigit(static_cast<unsigned char>(name[end - 1])) != 0) --end;
-  const bool numbered = end > 1 && end < name.size() && name[end - 1] == '_';
-  return std::string(numbered ? name.substr(0, end - 1) : name);
-}
 
 namespace {
 

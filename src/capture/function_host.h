@@ -35,7 +35,4 @@ class FunctionHost : public interp::Host {
   bool op_itself_;
 };
 
-// A function's name as the user wrote it: "__inference_newton_27" is "newton".
-std::string ReadableFunctionName(std::string_view name);
-
 }  // namespace flowscope::capture

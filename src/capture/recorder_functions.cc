@@ -7,6 +7,7 @@
 #include "interp/function_bodies.h"
 #include "interp/op_function.h"
 #include "trace/attrs.h"
+#include "trace/function_name.h"
 
 namespace flowscope::capture {
 

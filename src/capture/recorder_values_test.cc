@@ -93,6 +93,45 @@ TEST_F(RecorderValuesTest, AVariableMadeDuringTheRunHasNoValueBeforeIt) {
   EXPECT_EQ(trace_->str(trace_->op(versions[0].writer).type), "AssignVariableOp");
 }
 
+// As TensorFlow names what only its handle owns; the number counts in the process.
+TEST_F(RecorderValuesTest, AVariableMadeDuringTheRunIsCalledByItsOwnName) {
+  const auto make = [&](const char* name, const char* container) {
+    return fake::Run("VarHandleOp", {},
+                     {{"shared_name", fake::StringAttr(name)},
+                      {"container", fake::StringAttr(container)},
+                      {"dtype", fake::TypeAttr(DType::kFloat32)}});
+  };
+  Start();
+  const std::vector<std::pair<const char*, const char*>> made = {
+      {"w/17", "Anonymous"}, {"w/18", "Anonymous"}, {"a/b", "Anonymous"},
+      {"w/3", "localhost"},  {"/5", "Anonymous"},   {"model/w/4", "Anonymous"}};
+  for (const auto& [name, container] : made) {
+    fake::RunAll("AssignVariableOp", {make(name, container), fake::Scalar(1.f)});
+  }
+  Stop();
+  std::vector<std::string> addresses, names;
+  for (const VariableRecord& variable : trace_->tables().variables) {
+    addresses.emplace_back(trace_->str(variable.address));
+    names.emplace_back(trace_->str(variable.name));
+  }
+  EXPECT_THAT(addresses, ElementsAre("w", "w_1", "a/b", "w/3", "/5", "model/w"));
+  EXPECT_THAT(names, ElementsAre("w", "w", "a/b", "w/3", "/5", "model/w"));
+}
+
+TEST_F(RecorderValuesTest, APlaceInTheModelTakesItsAddressFromAnOwnName) {
+  const fake::Handle placed = Variable("kernel", 1.f);
+  Start();
+  const fake::Handle made = Variable("head", 2.f);
+  const VariableId id =
+      recorder_->DeclareVariable(placed.get(), {.addresses = {"head", "h"}, .name = "kernel"});
+  Stop();
+  const TraceTables& tables = trace_->tables();
+  ASSERT_EQ(tables.variables.size(), 2U);
+  EXPECT_EQ(trace_->str(tables.variables[id].address), "head");
+  EXPECT_EQ(trace_->str(tables.variables[1 - id].address), "head_1");
+  EXPECT_EQ(trace_->str(tables.variables[1 - id].name), "head");
+}
+
 TEST_F(RecorderValuesTest, ANameThatNothingHasIsNoted) {
   RecordOptions options;
   options.save = Not(SelectModule("typo"));

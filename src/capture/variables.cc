@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include <fmt/format.h>
 #include <protozero/pbf_reader.hpp>
 
 #include "trace/proto.h"
@@ -44,6 +45,15 @@ void ParseDtypeAndShape(protozero::pbf_reader pair, ResourceInfo& info) {
       pair.skip();
     }
   }
+}
+
+// TensorFlow makes the names of what belongs to nobody but its handle unique in the process:
+// "w/17".
+void DropNumber(std::string& name) {
+  const size_t slash = name.rfind('/');
+  if (slash == std::string::npos || slash == 0 || slash + 1 == name.size()) return;
+  if (name.find_first_not_of("0123456789", slash + 1) != std::string::npos) return;
+  name.resize(slash);
 }
 
 // Runs `type` on one resource handle; null where that fails.
@@ -90,6 +100,7 @@ Result<ResourceInfo> ParseResourceHandle(std::string_view proto) try {
     }
   }
   info.key = container + "/" + info.name;
+  if (container == "Anonymous") DropNumber(info.name);
   // The kernel's class is tensorflow::Var; only a variable carries dtype and shape in its handle.
   info.is_variable = type_name.ends_with("::Var") || type_name.ends_with("3VarE") ||
                      (type_name.empty() && info.dtype != DType::kInvalid);
@@ -106,31 +117,49 @@ Result<ResourceInfo> ResourceInfoOf(TFE_TensorHandle* handle) {
 
 VariableId VariableTracker::AddVariable(const ResourceInfo& info) {
   VariableRecord record;
-  record.address = builder_.Intern(info.name);
-  record.addresses = builder_.AddStrings(std::vector<std::string>{info.name});
-  record.name = record.address;
+  record.name = builder_.Intern(info.name);
   record.key = builder_.Intern(info.key);
   record.dtype = info.dtype;
   record.dims = builder_.InternDims(info.dims);
   record.shape_known = info.shape_known;
   const auto id = static_cast<VariableId>(builder_.tables().variables.size());
   builder_.tables().variables.push_back(record);
+  SetAddresses(id, {FreeAddress(info.name)});
   states_.emplace_back();
   version_rows_.emplace_back();
   by_key_.emplace(info.key, id);
-  ++num_unnamed_;
+  unnamed_.insert(id);
   return id;
 }
 
+// Variables of one name are told apart by the order in which they were found.
+std::string VariableTracker::FreeAddress(const std::string& name) const {
+  std::string address = name;
+  for (int i = 1; address_owners_.contains(address); ++i) address = fmt::format("{}_{}", name, i);
+  return address;
+}
+
+void VariableTracker::SetAddresses(VariableId id, const std::vector<std::string>& addresses) {
+  VariableRecord& record = builder_.tables().variables[id];
+  record.address = builder_.Intern(addresses.front());
+  record.addresses = builder_.AddStrings(addresses);
+  address_owners_[addresses.front()] = id;
+}
+
+// The place in the model is what a variable is called by: one that only has its own name makes way.
 void VariableTracker::Name(VariableId id, const ResourceInfo& info, const Declared& declared) {
   VariableRecord& record = builder_.tables().variables[id];
   if (record.module != kNoId || declared.addresses.empty()) return;
-  record.addresses = builder_.AddStrings(declared.addresses);
-  record.address = builder_.Intern(declared.addresses.front());
   record.name = builder_.Intern(declared.name.empty() ? info.name : declared.name);
   record.module = declared.module;
   record.trainable = declared.trainable;
-  --num_unnamed_;
+  address_owners_.erase(std::string(builder_.tables().strings.View(record.address)));
+  unnamed_.erase(id);
+  const std::string& address = declared.addresses.front();
+  const auto taken = address_owners_.find(address);
+  const VariableId other = taken == address_owners_.end() ? kNoId : taken->second;
+  SetAddresses(id, declared.addresses);
+  if (unnamed_.contains(other)) SetAddresses(other, {FreeAddress(address)});
 }
 
 VariableId VariableTracker::Declare(TFE_TensorHandle* handle, const ResourceInfo& info,

@@ -22,8 +22,8 @@ namespace flowscope::capture {
 
 // What a resource handle points to, from its ResourceHandleProto.
 struct ResourceInfo {
-  std::string key;  // container and name
-  std::string name;
+  std::string key;   // container and name
+  std::string name;  // as the program gave it
   bool is_variable = false;
   DType dtype = DType::kInvalid;
   Dims dims;
@@ -54,7 +54,7 @@ class VariableTracker {
   // Values of the first and of the newest version of every variable.
   std::unordered_set<TensorId> FirstAndNewestValues() const;
 
-  int num_unnamed() const { return num_unnamed_; }
+  int num_unnamed() const { return static_cast<int>(unnamed_.size()); }
 
   // A pending write check around one op; see Before and After.
   struct Watch {
@@ -92,6 +92,8 @@ class VariableTracker {
   bool SameValue(TFE_TensorHandle* before, TFE_TensorHandle* after) const;
   VariableId AddVariable(const ResourceInfo& info);
   bool HasVersions(VariableId variable) const { return !version_rows_[variable].empty(); }
+  std::string FreeAddress(const std::string& name) const;
+  void SetAddresses(VariableId id, const std::vector<std::string>& addresses);
   void Name(VariableId id, const ResourceInfo& info, const Declared& declared);
   uint32_t AddVersion(VariableId variable, OpId writer, TensorId value);
   void AddAccess(VariableId variable, OpId id, bool write);
@@ -101,7 +103,8 @@ class VariableTracker {
   TraceBuilder& builder_;
   LivePayloads& payloads_;
   ValueKeeper& values_;
-  int num_unnamed_ = 0;
+  std::unordered_set<VariableId> unnamed_;  // known by their own name only
+  std::unordered_map<std::string, VariableId> address_owners_;
   std::vector<State> states_;
   std::vector<std::vector<uint32_t>> version_rows_;  // per variable: rows of the versions table
   std::unordered_map<std::string, VariableId> by_key_;

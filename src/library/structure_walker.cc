@@ -9,6 +9,7 @@
 #include "interp/plan_cache.h"
 #include "library/structure_types.h"
 #include "tf/op_registry.h"
+#include "trace/function_name.h"
 
 namespace flowscope::library {
 
@@ -211,7 +212,7 @@ StructureValues StructureWalker::Call(const Site& site, const StructureValues& i
   if (outer == kNoId) constants_.clear();  // a call has constants of its own
   RegionRecord region;
   region.kind = RegionKind::kFunction;
-  region.name = builder_.Intern(capture::ReadableFunctionName(callee.name));
+  region.name = builder_.Intern(ReadableFunctionName(callee.name));
   region.op = call;
   values = Inside(region, *plan, inputs, scopes);
   call_ = outer;
@@ -255,8 +256,8 @@ StructureValues StructureWalker::Callee(const Site& site, uint32_t index, Region
   }
   RegionRecord region;
   region.kind = kind;
-  region.name = builder_.Intern(
-      kind == RegionKind::kFunction ? capture::ReadableFunctionName(callee.label) : callee.label);
+  region.name = builder_.Intern(kind == RegionKind::kFunction ? ReadableFunctionName(callee.label)
+                                                              : callee.label);
   region.index = kind == RegionKind::kBranch ? index : 0;
   region.op = call_;
   return Inside(region, *plan, inputs, scopes);

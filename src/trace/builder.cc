@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "trace/function_name.h"
 #include "trace/region_path.h"
 
 namespace flowscope {
@@ -136,10 +137,16 @@ uint32_t TraceBuilder::TypeIndexOf(StringId type) {
   return ++sites_per_label_type_[it->second];
 }
 
+// The call of a function is one place in the code, whatever number the function has this time.
+StringId TraceBuilder::SiteTypeOf(const OpRecord& op) {
+  if (op.kind != OpKind::kCall) return op.type;
+  return Intern(ReadableFunctionName(tables_.strings.View(op.type)));
+}
+
 void TraceBuilder::AssignSite(OpRecord& op, Scope& scope) {
-  const uint32_t nth = CountOf(scope, op.type);
   SiteRecord site;
-  site.type = op.type;
+  site.type = SiteTypeOf(op);
+  const uint32_t nth = CountOf(scope, site.type);
   site.region_path = scope.region_path;
   site.module_address = scope.module_address;
   site.nth = nth;
@@ -148,7 +155,7 @@ void TraceBuilder::AssignSite(OpRecord& op, Scope& scope) {
   if (op.site == SlotTable::kNone) {
     op.site = static_cast<SiteId>(tables_.sites.size());
     sites_.Add(hash, op.site, [this](SiteId id) { return HashOfSite(tables_.sites[id]); });
-    site.type_index = TypeIndexOf(op.type);
+    site.type_index = TypeIndexOf(site.type);
     site.ordinal = static_cast<uint32_t>(tables_.sites.size()) + 1;
     tables_.sites.push_back(site);
   }

@@ -74,6 +74,7 @@ class TraceBuilder {
   };
   static uint32_t CountOf(Scope& scope, StringId type);
   uint32_t TypeIndexOf(StringId type);
+  StringId SiteTypeOf(const OpRecord& op);
   void AssignSite(OpRecord& op, Scope& scope);
   StringId RegionPathWithoutIterations(RegionId region);
   void CloseScope(int64_t now_ns, bool failed);

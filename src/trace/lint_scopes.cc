@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "trace/function_name.h"
 #include "trace/lint_findings.h"
 
 namespace flowscope {
@@ -77,13 +78,19 @@ std::vector<std::string> RegionPaths(const Trace& trace) {
   return paths;
 }
 
+// Sites of calls are named without the number that the function has in its process.
+bool IsNumberedCall(const Trace& trace, const OpRecord& op, const SiteRecord& site) {
+  return op.kind == OpKind::kCall &&
+         ReadableFunctionName(trace.str(op.type)) == trace.str(site.type);
+}
+
 void CheckSiteKeys(const Trace& trace, Findings& findings) {
   findings.StartRule("ops that do not fit their site");
   const std::vector<std::string> paths = RegionPaths(trace);
   for (OpId id = 0; id < trace.num_ops(); ++id) {
     const OpRecord& op = trace.op(id);
     const SiteRecord& site = trace.site(op.site);
-    if (op.type != site.type) {
+    if (op.type != site.type && !IsNumberedCall(trace, op, site)) {
       findings.Add("{} is of type {}", NameOp(trace, id), trace.str(op.type));
     }
     if (paths[op.region] != trace.str(site.region_path)) {

@@ -69,6 +69,7 @@ OpFacts FactsOf(const TraceTables& tables, OpId id, FactsScratch& scratch, Modul
   OpFacts facts;
   facts.id = id;
   facts.type = tables.strings.View(op.type);
+  facts.site_type = tables.strings.View(tables.sites[op.site].type);
   facts.label = scratch.label;
   facts.layer_label = scratch.layer_label;
   facts.kind = op.kind;

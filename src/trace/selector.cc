@@ -146,13 +146,18 @@ SelectorPtr SelectLabel(std::string text) {
 
 SelectorPtr SelectFunc(std::string type) {
   const auto matches = [pattern = LowerCase(type)](const OpFacts& facts, const Trace*) {
-    return GlobMatch(pattern, LowerCase(facts.type));
+    return GlobMatch(pattern, LowerCase(facts.type)) ||
+           (facts.site_type != facts.type && GlobMatch(pattern, LowerCase(facts.site_type)));
   };
   const auto explain = [type](const Trace& trace) { return ExplainFunc(trace, type); };
   const auto names_something = [pattern = LowerCase(type)](const TraceTables& tables) {
-    return std::any_of(tables.sites.begin(), tables.sites.end(), [&](const SiteRecord& site) {
-      return GlobMatch(pattern, LowerCase(tables.strings.View(site.type)));
-    });
+    const auto matches_text = [&](StringId text) {
+      return GlobMatch(pattern, LowerCase(tables.strings.View(text)));
+    };
+    return std::ranges::any_of(tables.sites, matches_text, &SiteRecord::type) ||
+           std::ranges::any_of(tables.ops, [&](const OpRecord& op) {
+             return op.kind == OpKind::kCall && matches_text(op.type);
+           });
   };
   return MakeSelector({.text = CallText("func", type),
                        .matches = matches,

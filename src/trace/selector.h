@@ -23,6 +23,7 @@ using ModuleOutputs = std::vector<std::pair<OpId, ModuleCallId>>;
 struct OpFacts {
   OpId id = kNoId;
   std::string_view type;
+  std::string_view site_type;    // of a call: the function's name without TensorFlow's numbers
   std::string_view label;        // with :pass
   std::string_view layer_label;  // without
   OpKind kind = OpKind::kCompute;
