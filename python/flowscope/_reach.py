@@ -16,6 +16,7 @@ by how the framework itself declares it:
 
 from __future__ import annotations
 
+import dis
 import enum
 import functools
 import types
@@ -49,6 +50,8 @@ EXTRA = 1  # another spelling of a real path: an alias, never an address
 LAST = 2  # only where nothing else leads there
 
 _MAX_NESTING = 32
+_LOADS_GLOBAL = frozenset(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"))
+_LOADS_ATTRIBUTE = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
 
 
 class Edge(NamedTuple):
@@ -363,15 +366,14 @@ class Reach:
         self._globals(function, out)
 
     def _globals(self, function: types.FunctionType, out: list[Edge]) -> None:
-        """Globals that the code names: models, variables, containers of them, user functions."""
+        """Globals that the code loads: models, variables, containers of them, user functions."""
         scope = function.__globals__
-        names = list(dict.fromkeys(_code_names(function.__code__)))
-        for name in names:
+        for name, attributes in _global_names(function.__code__):
             item: Any = scope.get(name)
             if isinstance(item, types.ModuleType):
                 if _kinds.is_framework_module(item.__name__):
                     continue
-                for inner in names:
+                for inner in attributes:
                     held = item.__dict__.get(inner)
                     if self.kind(held) in (MODULE, VARIABLE):
                         self._emit(held, (name, inner), out)
@@ -441,8 +443,24 @@ def _key_segment(key: object, position: int) -> str:
     return f"#{position}"
 
 
-def _code_names(code: types.CodeType) -> Iterator[str]:
-    yield from code.co_names
+@functools.lru_cache(maxsize=4096)
+def _global_names(code: types.CodeType) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Globals that the code loads, each with the attributes that it asks them for.
+
+    ``code.co_names`` holds attributes of anything too: ``box.head`` is not the global ``head``.
+    """
+    found: dict[str, dict[str, None]] = {}
+    asked: dict[str, None] | None = None  # the attributes of the global on the stack
+    for step in dis.get_instructions(code):
+        if step.opname in _LOADS_GLOBAL:
+            asked = found.setdefault(step.argval, {})
+        elif asked is not None and step.opname in _LOADS_ATTRIBUTE:
+            asked[step.argval] = None
+            asked = None
+        elif step.opname != "EXTENDED_ARG":
+            asked = None
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _code_names(constant)
+            for name, attributes in _global_names(constant):
+                found.setdefault(name, {}).update(dict.fromkeys(attributes))
+    return tuple((name, tuple(attributes)) for name, attributes in found.items())

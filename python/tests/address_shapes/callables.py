@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import types
 from typing import Any
 
 import keras
@@ -55,6 +56,26 @@ def _helper(x: Any) -> Any:
 @shape("GLOBAL_SCALE", "GLOBAL_SCALE*2", aliases={"_helper.GLOBAL_SCALE": "GLOBAL_SCALE"})
 def globals_of_a_function() -> Any:
     return (lambda x: _helper(GLOBAL_SCALE(x))), (ROWS,)
+
+
+class Box:
+    """Its attributes have the names of globals, and of what a module holds."""
+
+    def __init__(self) -> None:
+        self.UNUSED_SCALE, self.second = Scale(), Scale()
+
+
+BOX = Box()
+PARTS = types.ModuleType("parts")
+vars(PARTS).update(first=Scale(), second=Scale())
+
+
+@shape("PARTS.first BOX.UNUSED_SCALE BOX.second", "PARTS.first BOX.UNUSED_SCALE BOX.second")
+def attributes_with_the_names_of_globals() -> Any:
+    def run(x: Any) -> Any:
+        return [BOX.second(BOX.UNUSED_SCALE(y)) for y in [PARTS.first(x)]]
+
+    return run, (ROWS,)
 
 
 class Service:
