@@ -9,6 +9,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "errors.h"
+
 namespace nb = nanobind;
 
 namespace flowscope::python {
@@ -103,7 +105,9 @@ std::shared_ptr<const capture::BodyOrigins> PythonBodyOrigins::Of(const std::str
     const nb::object answer = describe_(function);
     return answer.is_none() ? nullptr : OriginsFrom(answer, *sites_);
   } catch (nb::python_error& error) {
-    error.discard_as_unraisable("flowscope: who asked for the ops of a function");
+    if (!PassOnInterrupt(error)) {
+      error.discard_as_unraisable("flowscope: who asked for the ops of a function");
+    }
   } catch (const std::exception&) {
     return nullptr;
   }

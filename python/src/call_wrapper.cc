@@ -2,6 +2,7 @@
 
 #include <exception>
 
+#include "errors.h"
 #include "session.h"
 
 namespace nb = nanobind;
@@ -33,8 +34,10 @@ auto Guarded(Session* session, F&& work) -> decltype(work()) {
   try {
     return work();
   } catch (nb::python_error& error) {
-    session->recorder().AddNote(std::string("a module call could not be recorded: ") +
-                                error.what());
+    if (!PassOnInterrupt(error)) {
+      session->recorder().AddNote(std::string("a module call could not be recorded: ") +
+                                  error.what());
+    }
   } catch (const std::exception& error) {
     session->recorder().AddNote(std::string("a module call could not be recorded: ") +
                                 error.what());

@@ -31,7 +31,31 @@ const char* ErrorClass(StatusCode code) {
   }
 }
 
+int RaiseHeld(void* held) {
+  const nb::object error = nb::steal(static_cast<PyObject*>(held));
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+  return -1;
+}
+
+bool IsMainThread() {
+  const nb::module_ threading = nb::module_::import_("threading");
+  return threading.attr("current_thread")().is(threading.attr("main_thread")());
+}
+
 }  // namespace
+
+bool PassOnInterrupt(nb::python_error& error) {
+  if (error.matches(PyExc_Exception)) return false;
+  nb::object held = nb::borrow(error.value());
+  try {
+    if (!IsMainThread()) return false;
+  } catch (const nb::python_error&) {
+    return false;
+  }
+  if (Py_AddPendingCall(&RaiseHeld, held.ptr()) != 0) return false;
+  held.release();
+  return true;
+}
 
 nb::object MessageText(std::string_view text) {
   const auto size = static_cast<Py_ssize_t>(text.size());

@@ -1,5 +1,7 @@
 #include "frames.h"
 
+#include "errors.h"
+
 namespace nb = nanobind;
 
 namespace flowscope::python {
@@ -104,8 +106,9 @@ capture::CallSite FrameSites::Resolve(LocationId key) {
   try {
     const nb::object line = nb::module_::import_("linecache").attr("getline")(site.file, site.line);
     site.text = nb::cast<std::string>(line.attr("strip")());
-  } catch (nb::python_error&) {
+  } catch (nb::python_error& error) {
     site.text.clear();  // the source is not there to read; the line number still is
+    PassOnInterrupt(error);
   }
   return site;
 }

@@ -77,7 +77,7 @@ capture::RecordOptions OptionsFrom(const nb::dict& values) {
     try {
       (*warn)(message);
     } catch (nb::python_error& error) {
-      error.discard_as_unraisable("flowscope warning");
+      if (!PassOnInterrupt(error)) error.discard_as_unraisable("flowscope warning");
     }
   };
   return options;
