@@ -51,8 +51,9 @@ def in_a_body(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
 def test_an_interrupt_in_our_code_reaches_the_program(
     where: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    recording = fs.capture(storage=fs.to_disk(tmp_path / "a.flow"))
+    fs.trace(lambda x: x + 1.0, tf.ones((1,)))  # tests the hook, where it is the first
     call = where(monkeypatch)
+    recording = fs.capture(storage=fs.to_disk(tmp_path / "a.flow"))
     reached = 0
     with pytest.raises(KeyboardInterrupt), recording:
         call()
