@@ -64,6 +64,9 @@ class Discovery:
         self.truncated = truncated
         self._declarations = declarations or _core.Declarations()
         self._extended = False
+        # What calls have made that no search finds: (address of the module that was called, class).
+        # Known of a root for as long as nothing that it holds has changed.
+        self.made_in_calls: set[tuple[str, type]] = set()
 
     @property
     def variables(self) -> list[FoundVariable]:

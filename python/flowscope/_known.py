@@ -69,6 +69,7 @@ def _remember(root: object, edges: list[Edge], watch: _Watch, found: Discovery) 
         [_weakly(module) for module in found.modules],
         [_weakly(variable) for variable in found.variables],
         found.declarations,
+        found.made_in_calls,
     )
 
 
@@ -104,6 +105,7 @@ class _Known:
     modules: list[tuple[type, _Reference, tuple[Any, ...]]]
     variables: list[tuple[type, _Reference, tuple[Any, ...]]]
     declarations: _core.Declarations
+    made_in_calls: set[tuple[str, type]]
 
     def holds(self, root: object, arguments: list[Edge]) -> bool:
         same = self.root() is root and self.arguments == _signature(arguments)
@@ -111,7 +113,9 @@ class _Known:
 
     def again(self) -> Discovery:
         modules: list[FoundModule] = [cls(ref(), *rest) for cls, ref, rest in self.modules]
-        return Discovery(modules, self._variables_again, declarations=self.declarations)
+        found = Discovery(modules, self._variables_again, declarations=self.declarations)
+        found.made_in_calls = self.made_in_calls
+        return found
 
     def _variables_again(self) -> list[FoundVariable]:
         return [cls(ref(), *rest) for cls, ref, rest in self.variables]

@@ -48,6 +48,10 @@ class DeclaredModules:
         """The module of a number; None where there is none."""
         return self._objects[number] if 0 <= number < len(self._objects) else None
 
+    def address(self, number: int) -> str:
+        """The address of a module by number; that of the root where there is none."""
+        return self._addresses[number] if 0 <= number < len(self) else addresses.ROOT_ADDRESS
+
     def declare(self, found: addresses.Discovery) -> None:
         """Declares the first search, and readies its classes."""
         for cls in {type(module.obj) for module in found.modules}:
@@ -85,9 +89,8 @@ class DeclaredModules:
 
         The same one made again in a later call is the same module.
         """
-        above = self._addresses[parent] if self.object(parent) is not None else "self"
         siblings = self._met_in.setdefault(call, set())
-        address = addresses.address_for_new(above, module, self._of_root | siblings)
+        address = addresses.address_for_new(self.address(parent), module, self._of_root | siblings)
         siblings.add(address)
         met = _Met(module, address, parent)
         self._met.append(met)

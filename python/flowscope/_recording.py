@@ -180,13 +180,25 @@ class Recording:
             return -1
         if addresses.is_inner_graph(self._modules.object(parent), module):
             return -1
-        if call != self._refreshed_in:
-            self._refreshed_in = call
-            if not self._modules.look_below(parent):
-                self._refresh()
-            if (known := self._modules.number_of(module)) >= 0:
-                return known
+        if (known := self._find_again(module, parent, call)) >= 0:
+            return known
         return self._modules.meet(module, parent, call)
+
+    def _find_again(self, module: Any, parent: int, call: int) -> int:
+        """The number of a module that was built since the start; negative where nobody holds it."""
+        if call == self._refreshed_in:
+            return -1
+        made = self._found.made_in_calls if self._found is not None else set()
+        kind = self._modules.address(parent), type(module)
+        if kind in made:
+            return -1
+        self._refreshed_in = call
+        if not self._modules.look_below(parent):
+            self._refresh()
+        number = self._modules.number_of(module)
+        if number < 0:
+            made.add(kind)
+        return number
 
     def _number_of(self, module: Any, parent: int, call: Any) -> int:
         """The number of a module that a function's body calls; -1 where it has none."""
