@@ -128,6 +128,13 @@ std::string RecordCallback(Session& session, const std::string& type, nb::handle
   return session.recorder().RecordCallback(type, handles(inputs), handles(outputs)).message();
 }
 
+RegionId OpenRegion(capture::Recorder& recorder, const std::string& kind, const std::string& name) {
+  // Graphs of branches and loops have a number of the process in their names.
+  if (kind == "tracing") return recorder.OpenRegion(RegionKind::kTracing, ReadableGraphName(name));
+  return recorder.OpenRegion(kind == "backward" ? RegionKind::kBackward : RegionKind::kFunction,
+                             name);
+}
+
 }  // namespace
 
 void RegisterSession(nb::module_& m) {
@@ -175,12 +182,7 @@ void RegisterSession(nb::module_& m) {
            [](Session& self, const std::string& note) { self.recorder().AddNote(note); })
       .def("open_region",
            [](Session& self, const std::string& kind, const std::string& name) {
-             const RegionKind region = kind == "tracing"    ? RegionKind::kTracing
-                                       : kind == "backward" ? RegionKind::kBackward
-                                                            : RegionKind::kFunction;
-             // Graphs of branches and loops have a number of the process in their names.
-             return self.recorder().OpenRegion(
-                 region, region == RegionKind::kTracing ? ReadableGraphName(name) : name);
+             return OpenRegion(self.recorder(), kind, name);
            })
       .def("open_step", [](Session& self, const std::string& name, uint32_t index,
                            bool bounded) { return self.recorder().OpenStep(name, index, bounded); })
