@@ -145,7 +145,9 @@ GIVEN_UP = {
             raise ValueError("of the model")
     """,
     "an interrupt": """
-        import _thread, threading
+        import _thread, signal, threading
+        # A process in the background of a shell may have been started with interrupts ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         with fs.capture(storage=fs.to_disk(path)):
             threading.Timer(0.1, _thread.interrupt_main).start()
             while True:
