@@ -17,6 +17,7 @@ class _Met:
     obj: Any
     address: str
     parent: int
+    number: int = -1
 
 
 class DeclaredModules:
@@ -95,7 +96,8 @@ class DeclaredModules:
         met = _Met(module, address, parent)
         self._met.append(met)
         self._declare_below(met)
-        return self.number_of(module)
+        met.number = self.number_of(module)
+        return met.number
 
     def update_params(self) -> None:
         """Tells the session the numbers of parameters where calls have built some."""
@@ -106,7 +108,8 @@ class DeclaredModules:
         """Gives the JSON configuration of a module by number; empty where the module is gone."""
         owners = [_runtime.weak(module) for module in self._objects]
         # One that a call has made is mostly gone when somebody asks.
-        made = {self.number_of(met.obj): addresses.config_json(met.obj) for met in self._met}
+        first = {met.number: met.obj for met in reversed(self._met)}
+        made = {number: addresses.config_json(module) for number, module in first.items()}
 
         def config(number: int) -> str:
             if number in made:

@@ -111,8 +111,8 @@ class Recording:
         if self.session.num_unnamed_variables > 0:
             self._declare_late()
         self._modules.update_params()
-        config = self.config_source = self._modules.config_source()
         if self._streams:
+            config = self._modules.config_source()
             self.session.set_stream_configs([config(i) for i in range(len(self._modules))])
         if self._bodies.by_name:
             self.session.add_note(
@@ -123,7 +123,9 @@ class Recording:
             self.session.add_note(_core.SCOPES_NOTE)
         self.num_selected = self.session.num_selected
         trace = self.session.stop(error)
-        trace._set_config_source(config)  # type: ignore[attr-defined]
+        # Asks for code of the program, which is no part of what was recorded.
+        self.config_source = self._modules.config_source()
+        trace._set_config_source(self.config_source)  # type: ignore[attr-defined]
         return trace
 
     def __del__(self) -> None:

@@ -184,3 +184,16 @@ def test_other_arguments_of_one_function_are_found_anew() -> None:
     for model, below in ((first, set(BELOW)), (second, {"", ".layers.0"})) * 2:
         trace = fs.trace(step, (model, X))
         assert {m.address for m in trace.modules} == {"self"} | {"model" + b for b in below}
+
+
+def test_what_a_configuration_runs_is_not_recorded() -> None:
+    class Asked(keras.layers.Layer):
+        def call(self, x: Any) -> Any:
+            return x + 1.0
+
+        def get_config(self) -> dict[str, Any]:
+            return {"half": float(tf.divide(1.0, 2.0))}
+
+    trace = fs.trace(lambda x: Asked()(x), X)
+    assert [op.type for op in trace] == ["input", "AddV2"]
+    assert trace.modules[1].config == {"half": 0.5}
